@@ -1,0 +1,76 @@
+"""Small libraries of runs for tests, built the way an importer builds them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headway import catalog, record
+from headway.model import (
+    Boundary,
+    Clock,
+    IndexBasis,
+    Load,
+    LoadKind,
+    OfferedBasis,
+    RunInfo,
+)
+
+ROW = {"phase": "measured", "outcome": "completed", "outcome_basis": "stated"}
+
+
+def describe(run_id: str = "r0", **changes: Any) -> RunInfo:
+    """Return the description of a run of two offered requests, changed as asked."""
+    fields: dict[str, Any] = {
+        "run_id": run_id,
+        "study": "study",
+        "harness": "test",
+        "importer": "test",
+        "importer_version": 1,
+        "source_name": "folder/result.json",
+        "source_sha256": "0" * 64,
+        "boundary": Boundary.CLIENT,
+        "clock": Clock.MONOTONIC,
+        "load": Load(LoadKind.OPEN, declared_rps=5.0),
+        "n_offered": 2,
+        "n_offered_basis": OfferedBasis.ROWS,
+        "n_warmup": 0,
+        "index_basis": IndexBasis.PLAN,
+        "token_basis": "as the test says",
+        "completion_times": False,
+        "policy": "policy",
+    }
+    return RunInfo(**(fields | changes))
+
+
+def make_run(
+    rows: Sequence[Mapping[str, Any]],
+    run_id: str = "r0",
+    state: Sequence[Mapping[str, Any]] = (),
+    **changes: Any,
+) -> record.Run:
+    """Return a sealed run of rows; what a row does not say is a completed, measured request."""
+    filled = [{"request_index": place} | ROW | dict(row) for place, row in enumerate(rows)]
+    n_warmup = sum(row["phase"] == "warmup" for row in filled)
+    counts = {"n_offered": len(filled) - n_warmup, "n_warmup": n_warmup}
+    info = describe(run_id, **(counts | changes))
+    samples = record.state_table(_columns(state)) if state else None
+    return record.seal(record.Run(info, record.requests_table(_columns(filled)), samples))
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def write(run: record.Run, library: Path) -> Path:
+    """Write a run into its study's folder of a library and return the run file."""
+    folder = library / run.info.study
+    folder.mkdir(parents=True, exist_ok=True)
+    return record.write(run, folder)[-1]
+
+
+def open_runs(library: Path, *runs: record.Run) -> catalog.Catalog:
+    """Write runs into a library and open it."""
+    for run in runs:
+        write(run, library)
+    return catalog.open_catalog([library])
