@@ -1,0 +1,220 @@
+"""From result files to run files: recognise, read, and write all of a file's runs or none."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from headway import importers, record, studies
+from headway.errors import HeadwayError, ImportRefusedError
+from headway.importers import Importer
+from headway.importers.source import Source
+from headway.ingest.library import Library, remove_stale_staging
+from headway.ingest.report import (
+    Imported,
+    Refused,
+    Report,
+    load_json,
+    measured_rps,
+    outcome_counts,
+    report_json,
+)
+from headway.ingest.settings import Settings, check_study, differences, valid_keys
+from headway.model import Finding, RunInfo, Severity
+from headway.record import Run
+
+__all__ = [
+    "Imported",
+    "Progress",
+    "Refused",
+    "Report",
+    "Settings",
+    "import_paths",
+    "load_json",
+    "measured_rps",
+    "report_json",
+    "valid_keys",
+]
+
+Progress = Callable[[int, int, str], None]
+
+_DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A file to look at, and how to call it: relative to what the user named."""
+
+    path: Path
+    name: str
+    named: bool
+    importer: Importer | None
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether it only lay in a folder and is nothing that Headway knows."""
+        return self.importer is None and not self.named
+
+
+def import_paths(
+    paths: Iterable[Path],
+    library: Path,
+    settings: Settings = _DEFAULTS,
+    progress: Progress | None = None,
+) -> Report:
+    """Import files, and the files in folders, into a library.
+
+    Parameters
+    ----------
+    paths
+        Result files, or folders to walk: there, what no importer claims is skipped.
+    library
+        Folder of the library, made when the first run gets in.
+    settings
+        What the caller states over the sources.
+    progress
+        Called before each source with how many are done, how many there are, and its name.
+
+    Returns
+    -------
+    Report
+        What was imported, skipped and refused. One source never hinders another, and a source
+        that is refused leaves the library exactly as it was.
+    """
+    remove_stale_staging(library)
+    shelf = Library(library)
+    imported: list[Imported] = []
+    refused: list[Refused] = []
+    candidates = _candidates(paths)
+    for done, candidate in enumerate(candidates):
+        if progress is not None:
+            progress(done, len(candidates), candidate.name)
+        try:
+            imported += [] if candidate.is_passed_over else _import(candidate, shelf, settings)
+        except (HeadwayError, OSError) as error:
+            refused.append(_refused(candidate.path, library, error))
+    skipped = [candidate.path for candidate in candidates if candidate.is_passed_over]
+    return Report(tuple(imported), tuple(skipped), tuple(refused))
+
+
+def _refused(path: Path, library: Path, error: HeadwayError | OSError) -> Refused:
+    if isinstance(error, HeadwayError):
+        return Refused(path, error.code, str(error))
+    reason = error.strerror or type(error).__name__
+    return Refused(
+        path,
+        "not_written",
+        f"the library {library} cannot be written ({reason}); check its permissions and the free "
+        "space, then import again",
+    )
+
+
+def _import(candidate: _Candidate, shelf: Library, settings: Settings) -> list[Imported]:
+    if candidate.importer is None:
+        raise _unclaimed(candidate)
+    source = Source.open(candidate.path, candidate.name)
+    study = settings.study or studies.nearest(candidate.path) or studies.DEFAULT
+    check_study(study)
+    runs = [
+        _finished(run, shelf, settings.apply(replace(run.info, study=study)))
+        for run in candidate.importer.runs(source)
+    ]
+    if not runs:
+        raise ImportRefusedError(
+            "empty", f"{candidate.name} holds no run; expected at least one: repeat the benchmark"
+        )
+    former = [shelf.find(run.info.run_id) for run in runs]
+    shelf.add(runs)
+    return [
+        _imported(run, candidate.path, before) for run, before in zip(runs, former, strict=True)
+    ]
+
+
+def _finished(run: Run, shelf: Library, info: RunInfo) -> Run:
+    """Seal a run; name the run it is a copy of, if the library has one."""
+    sealed = record.seal(replace(run, info=info))
+    twin = shelf.same_rows(sealed.info)
+    if twin is None:
+        return sealed
+    finding = Finding(
+        "same_measurement",
+        Severity.WARNING,
+        1,
+        f"run {twin.run_id} of study {twin.study} has the very same rows: these are copies of one "
+        "measurement, not replicates",
+    )
+    return record.seal(replace(run, info=replace(info, findings=(*info.findings, finding))))
+
+
+def _imported(run: Run, source: Path, former: RunInfo | None) -> Imported:
+    return Imported(
+        info=run.info,
+        source=source,
+        outcomes=outcome_counts(run.requests),
+        measured_rps=measured_rps(run.requests),
+        replaced=former is not None,
+        changes=() if former is None else differences(former, run.info),
+    )
+
+
+def _candidates(paths: Iterable[Path]) -> list[_Candidate]:
+    """List the files to look at, each once; files that accompany another are not among them."""
+    found: dict[Path, _Candidate] = {}
+    for given in paths:
+        for path in _walk(given):
+            name = path.name if path == given else path.relative_to(given).as_posix()
+            importer = importers.find(path)
+            found.setdefault(path.resolve(), _Candidate(path, name, path == given, importer))
+    accompanying = {
+        beside.resolve()
+        for candidate in found.values()
+        if candidate.importer is not None
+        for beside in candidate.importer.sidecars(candidate.path)
+    }
+    return [entry for path, entry in found.items() if entry.named or path not in accompanying]
+
+
+def _walk(given: Path) -> Iterator[Path]:
+    """Yield a file itself, or the visible files under a folder in a fixed order."""
+    if not given.is_dir():
+        yield given
+        return
+    for folder, subfolders, names in os.walk(given):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if not name.startswith(".") and path.is_file():
+                yield path
+
+
+def _unclaimed(candidate: _Candidate) -> ImportRefusedError:
+    """Say why a file the user named is no source, as precisely as its content allows."""
+    path, name = candidate.path, candidate.name
+    if not path.exists():
+        return ImportRefusedError("not_found", f"there is no file or folder {path}")
+    known = ", ".join(importers.names())
+    if record.is_run_file(path):
+        return ImportRefusedError(
+            "foreign",
+            f"{name} is Parquet, not a result file; a run file of Headway is opened as it is: "
+            "put it in a study's folder of the library",
+        )
+    try:
+        text = Source.open(path, name).text()
+        if path.suffix in (".json", ".jsonl"):
+            orjson.loads(text.partition("\n")[0] if path.suffix == ".jsonl" else text)
+    except ImportRefusedError as refusal:
+        return refusal
+    except orjson.JSONDecodeError as error:
+        return ImportRefusedError(
+            "damaged",
+            f"{name} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}); "
+            "was the run interrupted while it was written?",
+        )
+    return ImportRefusedError(
+        "foreign",
+        f"{name} looks like none of the formats Headway reads ({known}); expected the file with "
+        "one record per request, as the tool wrote it",
+    )

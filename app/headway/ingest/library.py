@@ -1,0 +1,156 @@
+"""A library's folder: which runs it holds, and how new ones get in whole or not at all.
+
+Runs are written to a hidden staging folder and renamed into place, companions first and the run
+file last. A reader pairs a companion with its run file by generation, so an import that is killed
+between two renames leaves whole runs only.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from headway import record
+from headway.errors import RecordError
+from headway.model import RunInfo
+from headway.record import Run
+
+_STAGING = re.compile(r"\.staging-(\d+)-[0-9a-f]{32}")
+
+# Staging folders of imports under way in this process, on other threads.
+_active: set[str] = set()
+
+
+class Library:
+    """The runs under one folder, as found when it was opened and as imports change it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._runs: dict[Path, RunInfo] = {}
+        for path in sorted(folder.glob("*/*.parquet")):
+            if record.is_run_file(path):
+                # A file that cannot be read is the validator's to report, not an obstacle here.
+                with suppress(RecordError):
+                    self._runs[path] = record.read_info(path)
+
+    def find(self, run_id: str) -> RunInfo | None:
+        """Return the description of a run the library holds."""
+        return next((info for info in self._runs.values() if info.run_id == run_id), None)
+
+    def same_rows(self, info: RunInfo) -> RunInfo | None:
+        """Return another run that has the very same rows."""
+        return next(
+            (
+                other
+                for other in self._runs.values()
+                if other.rows_sha256 == info.rows_sha256 and other.run_id != info.run_id
+            ),
+            None,
+        )
+
+    def add(self, runs: Sequence[Run]) -> None:
+        """Write sealed runs, each in place of its former version in whatever study.
+
+        Raises
+        ------
+        RecordError
+            A run breaks a rule of the record; nothing is written.
+        OSError
+            The disk refuses.
+        """
+        with _folders(self._folder) as made, _staging(self._folder) as staging:
+            written = [record.write(run, staging) for run in runs]
+            for path in (path for paths in written for path in paths):
+                _flush(path)
+            for run, paths in zip(runs, written, strict=True):
+                study = self._folder / run.info.study
+                made(study)
+                self._place(run, paths, study)
+
+    def _place(self, run: Run, staged: Sequence[Path], study: Path) -> None:
+        for path in staged:
+            path.replace(study / path.name)
+        _flush(study)
+        kept = {study / path.name for path in staged}
+        # Sorted, a run file comes before its companions, which mean nothing without it.
+        for path in sorted(self._folder.glob(f"*/{run.info.run_id}.*")):
+            if path not in kept and not path.parent.name.startswith("."):
+                path.unlink()
+                self._runs.pop(path, None)
+        self._runs[study / staged[-1].name] = run.info
+
+
+def remove_stale_staging(folder: Path) -> None:
+    """Remove what imports that were killed have left behind."""
+    for path in folder.glob(".staging-*"):
+        match = _STAGING.fullmatch(path.name)
+        if match and path.name not in _active and not _is_alive(int(match.group(1))):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    if pid == os.getpid():  # not in _active: an earlier process had the same number
+        return False
+    if sys.platform == "win32":  # there, signal 0 would end the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+@contextmanager
+def _folders(library: Path) -> Iterator["_Maker"]:
+    """Make folders as needed; after a failure, remove those made that are still empty."""
+    maker = _Maker()
+    try:
+        maker(library)
+        yield maker
+    except BaseException:
+        maker.undo()
+        raise
+
+
+class _Maker:
+    def __init__(self) -> None:
+        self._made: list[Path] = []
+
+    def __call__(self, folder: Path) -> None:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        for path in reversed(missing):
+            path.mkdir(exist_ok=True)
+            self._made.append(path)
+
+    def undo(self) -> None:
+        for path in reversed(self._made):
+            with suppress(OSError):
+                path.rmdir()
+
+
+@contextmanager
+def _staging(library: Path) -> Iterator[Path]:
+    folder = library / f".staging-{os.getpid()}-{uuid4().hex}"
+    _active.add(folder.name)
+    try:
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _active.discard(folder.name)
+
+
+def _flush(path: Path) -> None:
+    """Bring a file or a folder's entries to the disk, where the system can."""
+    with suppress(PermissionError):  # some systems cannot open a folder
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,127 @@
+"""A study: the question, the objectives declared for it, and what is known to be open.
+
+`study.toml` lies in the folder of the study's run files, or beside the source files;
+docs/formats.md lists its keys.
+"""
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from headway.errors import MisuseError
+from headway.model import Objective
+
+FILE_NAME = "study.toml"
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """Another way to state the objective, for the reader to hold beside the declared one."""
+
+    title: str
+    objective: Objective
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What `study.toml` says; an absent file leaves everything but the name unknown."""
+
+    name: str
+    title: str | None = None
+    question: str | None = None
+    objective: Objective | None = None
+    declared_at: str | None = None
+    declared_by: str | None = None
+    alternates: tuple[Alternate, ...] = ()
+    notes: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    recommendation: str | None = None
+    decided_by: str | None = None
+    decided_on: str | None = None
+
+
+def nearest(path: Path) -> str | None:
+    """Return the name of the study whose `study.toml` is nearest above a path, if there is one."""
+    folder = path if path.is_dir() else path.parent
+    for parent in (folder, *folder.parents):
+        if (parent / FILE_NAME).is_file():
+            return read(parent).name
+    return None
+
+
+def read(folder: Path) -> Study:
+    """Read the study of a folder; its name is the folder's unless the file says otherwise.
+
+    Raises
+    ------
+    MisuseError
+        The file is not TOML, or a key has a value of the wrong kind.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return Study(folder.resolve().name)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MisuseError(f"{folder.name}/{FILE_NAME}: {error}; expected a TOML file") from error
+    try:
+        return _study(folder.resolve().name, content)
+    except (TypeError, ValueError) as error:
+        raise MisuseError(f"{folder.name}/{FILE_NAME}: {error}") from error
+
+
+def _study(name: str, content: dict[str, Any]) -> Study:
+    declared = _mapping(content, "objective")
+    decision = _mapping(content, "decision")
+    return Study(
+        name=_text(content, "name") or name,
+        title=_text(content, "title"),
+        question=_text(content, "question"),
+        objective=_objective("objective", declared) if declared else None,
+        declared_at=_text(declared, "declared_at"),
+        declared_by=_text(declared, "declared_by"),
+        alternates=tuple(
+            Alternate(_text(entry, "title") or "alternate", _objective("alternate", entry))
+            for entry in content.get("alternate", ())
+        ),
+        notes=_texts(content, "notes"),
+        unresolved=_texts(content, "unresolved"),
+        recommendation=_text(decision, "recommendation"),
+        decided_by=_text(decision, "by"),
+        decided_on=_text(decision, "on"),
+    )
+
+
+def _objective(table: str, content: dict[str, Any]) -> Objective:
+    values = {}
+    for field in fields(Objective):
+        value = content.get(field.name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise ValueError(f"[{table}] {field.name} = {value!r}; expected a number above 0")
+        values[field.name] = float(value)
+    if values.get("attainment", 0) > 1:
+        raise ValueError(f"[{table}] attainment = {values['attainment']}; expected a share up to 1")
+    return Objective(**values)
+
+
+def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:
+    value = content.get(key, {})
+    if not isinstance(value, dict):
+        raise TypeError(f"{key} = {value!r}; expected a table [{key}]")
+    return value
+
+
+def _text(content: dict[str, Any], key: str) -> str | None:
+    value = content.get(key)
+    return None if value is None else str(value)
+
+
+def _texts(content: dict[str, Any], key: str) -> tuple[str, ...]:
+    values = content.get(key, [])
+    if not isinstance(values, list):
+        raise TypeError(f"{key} = {values!r}; expected a list of sentences")
+    return tuple(str(value) for value in values)

@@ -1,0 +1,79 @@
+"""study.toml says what was declared, and a mistake in it is named."""
+
+from pathlib import Path
+
+import pytest
+
+from headway import studies
+from headway.errors import MisuseError
+from headway.model import Objective
+
+WHOLE = """
+title = "A study"
+question = "Which?"
+notes = ["one"]
+unresolved = ["two", "three"]
+[objective]
+ttft_ms = 2000
+stall_ms = 100
+attainment = 0.95
+declared_at = "2026-11-29"
+declared_by = "us"
+[[alternate]]
+title = "mean cadence"
+tpot_ms = 50
+[decision]
+recommendation = "ship"
+by = "them"
+on = "2026-11-30"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_everything_declared_is_read(tmp_path: Path) -> None:
+    study = studies.read(write(tmp_path / "name", WHOLE))
+    assert study.name == "name"
+    assert study.objective == Objective(ttft_ms=2000, stall_ms=100, attainment=0.95)
+    assert (study.declared_at, study.declared_by) == ("2026-11-29", "us")
+    assert study.alternates[0].objective == Objective(tpot_ms=50)
+    assert (study.notes, study.unresolved) == (("one",), ("two", "three"))
+    assert (study.recommendation, study.decided_by, study.decided_on) == (
+        "ship",
+        "them",
+        "2026-11-30",
+    )
+
+
+def test_without_a_file_only_the_name_is_known(tmp_path: Path) -> None:
+    assert studies.read(tmp_path) == studies.Study(tmp_path.name)
+
+
+def test_the_nearest_study_is_found(tmp_path: Path) -> None:
+    write(tmp_path / "outer", 'name = "outer study"')
+    inner = write(tmp_path / "outer" / "inner", "")
+    deep = inner / "runs" / "one"
+    deep.mkdir(parents=True)
+    assert studies.nearest(deep / "result.json") == "inner"
+    assert studies.nearest(tmp_path / "outer" / "result.json") == "outer study"
+    assert studies.nearest(tmp_path / "result.json") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("title = ", "expected a TOML file"),
+        ("[objective]\nttft_ms = -1", r"\[objective\] ttft_ms = -1; expected a number above 0"),
+        ('[objective]\nttft_ms = "2 s"', "expected a number above 0"),
+        ("[objective]\nattainment = 95", "expected a share up to 1"),
+        ("objective = 3", r"expected a table \[objective\]"),
+        ('notes = "one"', "expected a list of sentences"),
+    ],
+)
+def test_a_mistake_is_named(text: str, found: str, tmp_path: Path) -> None:
+    with pytest.raises(MisuseError, match=found):
+        studies.read(write(tmp_path, text))
