@@ -1,0 +1,175 @@
+"""Run files become a DuckDB instance to query.
+
+The instance is in memory and reads an explicit list of run files; nothing is written into the
+library. It is rebuilt when the path, size or modification time of a file changes.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from headway import record, sql, studies
+from headway.errors import HeadwayError, MisuseError
+from headway.model import RunInfo
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A file of the library that could not be read as a run, and why."""
+
+    path: Path
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The runs of a library, open for queries.
+
+    `digest` names the data: it changes when the canonical rows or the description of any run does,
+    and not when a file is merely copied or touched.
+    """
+
+    connection: sql.Connection
+    runs: dict[str, RunInfo]
+    studies: dict[str, studies.Study]
+    broken: tuple[Broken, ...]
+    digest: str
+
+    def of_study(self, study: str) -> list[RunInfo]:
+        """Return the runs of a study in reading order: policy, kind of load, load, replicate."""
+        return sorted((run for run in self.runs.values() if run.study == study), key=_order)
+
+    def run(self, run_id: str) -> RunInfo:
+        """Return one run's description.
+
+        Raises
+        ------
+        MisuseError
+            The library has no such run.
+        """
+        if run_id not in self.runs:
+            raise MisuseError(
+                f"there is no run {run_id!r} in the library; "
+                f"there are {len(self.runs)}: {', '.join(sorted(self.runs)) or 'none'}"
+            )
+        return self.runs[run_id]
+
+
+def run_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the run files under library folders, and those named one by one.
+
+    Raises
+    ------
+    MisuseError
+        A path does not exist.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += sorted(file for file in path.rglob("*.parquet") if record.is_run_file(file))
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise MisuseError(f"{path} does not exist; expected a library folder or a run file")
+    return list(dict.fromkeys(found))
+
+
+def stamp(paths: Iterable[Path]) -> Stamp:
+    """Return what tells whether files changed: path, size and modification time of each.
+
+    `study.toml` files beside the runs count too.
+    """
+    files = run_files(paths)
+    beside = {file.parent / studies.FILE_NAME for file in files}
+    companions = {file.with_name(f"{file.stem}{record.STATE_SUFFIX}") for file in files}
+    known = [*files, *sorted(path for path in beside | companions if path.is_file())]
+    return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in known)
+
+
+def open_catalog(paths: Sequence[Path]) -> Catalog:
+    """Open an instance over the run files of libraries.
+
+    A file that cannot be read is listed in `broken` and leaves the others alone. Where two files
+    hold the same run, the first is taken.
+    """
+    connection = sql.connect()
+    infos: dict[str, RunInfo] = {}
+    files: list[Path] = []
+    broken: list[Broken] = []
+    for path in run_files(paths):
+        try:
+            info = record.read_info(path)
+            if info.run_id in infos:
+                raise MisuseError(f"run {info.run_id} is already loaded from another file")
+            _load(connection, path, info)
+        except HeadwayError as error:
+            broken.append(Broken(path, str(error)))
+            continue
+        infos[info.run_id] = info
+        files.append(path)
+    if infos:
+        sql.insert_runs(connection, _run_rows(infos.values()))
+    sql.finish(connection, files)
+    folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
+    # A run belongs to the study it names, whatever its folder is called.
+    described = {name: replace(studies.read(folder), name=name) for name, folder in folders.items()}
+    return Catalog(connection, infos, described, tuple(broken), _digest(infos.values()))
+
+
+def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:
+    sql.add_requests(connection, path)
+    companion = record.state_of(path, info)
+    if companion is not None:
+        sql.add_state(connection, companion)
+
+
+def _run_rows(infos: Iterable[RunInfo]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "run_id": info.run_id,
+                "study": info.study,
+                "policy": info.policy,
+                "label": info.label,
+                "harness": info.harness,
+                "boundary": info.boundary.value,
+                "clock": info.clock.value,
+                "load_kind": info.load.kind.value,
+                "declared_rps": info.load.declared_rps,
+                "concurrency": info.load.concurrency,
+                "n_offered": info.n_offered,
+                "n_warmup": info.n_warmup,
+            }
+            for info in infos
+        ],
+        schema={
+            **dict.fromkeys(("run_id", "study", "policy", "label", "harness"), pl.String),
+            **dict.fromkeys(("boundary", "clock", "load_kind"), pl.String),
+            "declared_rps": pl.Float64,
+            "concurrency": pl.Int32,
+            "n_offered": pl.Int64,
+            "n_warmup": pl.Int64,
+        },
+    )
+
+
+def _digest(infos: Iterable[RunInfo]) -> str:
+    lines = sorted(f"{info.run_id} {info.rows_sha256} {info.generation}" for info in infos)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def _order(info: RunInfo) -> tuple[str, str, float, float, int, str]:
+    load = info.load
+    return (
+        info.policy or info.label or "~",
+        load.kind.value,
+        load.declared_rps or 0.0,
+        load.concurrency or 0.0,
+        info.replicate or 0,
+        info.run_id,
+    )

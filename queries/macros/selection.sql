@@ -1,0 +1,68 @@
+-- Which requests a number counts: runs, window and stratum.
+
+-- The interval's own times, what can be known of them, and the origin latencies may count from.
+CREATE VIEW bounds AS
+SELECT
+    run_id,
+    count(*) AS n_measured,
+    count(coalesce(scheduled_us, sent_us)) AS n_placed,
+    min(coalesce(scheduled_us, sent_us)) AS first_us,
+    max(coalesce(scheduled_us, sent_us)) + 1 AS last_us,
+    count(scheduled_us) > 0
+    AND count(*) FILTER (WHERE sent_us IS NOT NULL AND scheduled_us IS NULL) = 0 AS has_schedule
+FROM requests
+WHERE phase = 'measured'
+GROUP BY run_id;
+
+CREATE MACRO origin_used(wanted, n_placed, has_schedule) AS
+    CASE
+        WHEN n_placed = 0 THEN 'none'
+        WHEN wanted = 'scheduled' AND has_schedule THEN 'scheduled'
+        ELSE 'sent'
+    END;
+
+-- Requests of the window [start_us, end_us) over scheduled times (sent where unknown). A NULL end
+-- is the run's own. Without any times the window cannot be applied and every request counts; a
+-- request without a time in a run that has times counts only where no window was asked for.
+CREATE MACRO is_in_window(arrival_us, n_placed, first_us, last_us, start_us, end_us) AS
+    CASE
+        WHEN n_placed = 0 THEN TRUE
+        WHEN arrival_us IS NULL THEN start_us IS NULL AND end_us IS NULL
+        ELSE arrival_us >= coalesce(start_us, first_us) AND arrival_us < coalesce(end_us, last_us)
+    END;
+
+CREATE MACRO windowed(run_ids, start_us, end_us) AS TABLE
+SELECT
+    requests.*,
+    bounds.n_placed,
+    bounds.has_schedule,
+    coalesce(requests.scheduled_us, requests.sent_us) AS arrival_us
+FROM requests
+INNER JOIN bounds USING (run_id)
+WHERE
+    list_contains(run_ids, requests.run_id)
+    AND requests.phase = 'measured'
+    AND is_in_window(
+        coalesce(requests.scheduled_us, requests.sent_us),
+        bounds.n_placed,
+        bounds.first_us,
+        bounds.last_us,
+        start_us,
+        end_us
+    );
+
+-- The same with warm-up requests, for the split by phase only.
+CREATE MACRO windowed_or_warmup(run_ids, start_us, end_us, stratum) AS TABLE
+SELECT * FROM windowed(run_ids, start_us, end_us)
+UNION ALL BY NAME
+SELECT
+    requests.*,
+    bounds.n_placed,
+    bounds.has_schedule,
+    coalesce(requests.scheduled_us, requests.sent_us) AS arrival_us
+FROM requests
+INNER JOIN bounds USING (run_id)
+WHERE
+    stratum = 'phase'
+    AND requests.phase = 'warmup'
+    AND list_contains(run_ids, requests.run_id);

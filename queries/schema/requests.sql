@@ -1,0 +1,55 @@
+-- One row per request of every run: the scalar columns of the record.
+-- The constraints repeat the record's rules where one row alone can break them, so that a number
+-- is never computed from a row that cannot be.
+CREATE TYPE outcome AS ENUM(
+    'completed',
+    'truncated',
+    'rejected',
+    'timed_out',
+    'cancelled',
+    'failed',
+    'cut_off',
+    'not_sent',
+    'unaccounted'
+);
+
+CREATE TABLE requests (
+    run_id VARCHAR NOT NULL,
+    request_index INTEGER NOT NULL CHECK (request_index >= 0),
+    request_id VARCHAR,
+    session_id VARCHAR,
+    turn_index INTEGER,
+    prefix_group INTEGER,
+    phase VARCHAR NOT NULL CHECK (phase IN ('warmup', 'measured')),
+    segment VARCHAR CHECK (segment IN ('steady', 'burst', 'recovery', 'ramp')),
+    attempt INTEGER,
+    scheduled_us BIGINT,
+    sent_us BIGINT,
+    ended_us BIGINT,
+    ttft_us BIGINT CHECK (ttft_us >= 0),
+    latency_us BIGINT CHECK (latency_us >= 0),
+    first_visible_us BIGINT CHECK (first_visible_us >= 0),
+    prompt_tokens INTEGER CHECK (prompt_tokens >= 0),
+    cached_tokens INTEGER CHECK (cached_tokens >= 0),
+    requested_output_tokens INTEGER CHECK (requested_output_tokens >= 0),
+    output_tokens INTEGER CHECK (output_tokens >= 0),
+    reasoning_tokens INTEGER CHECK (reasoning_tokens >= 0),
+    outcome OUTCOME NOT NULL,
+    outcome_basis VARCHAR NOT NULL CHECK (outcome_basis IN ('stated', 'inferred')),
+    source_success BOOLEAN,
+    reason VARCHAR,
+    http_status INTEGER,
+    finish_reason VARCHAR,
+    queue_us BIGINT CHECK (queue_us >= 0),
+    prefill_us BIGINT CHECK (prefill_us >= 0),
+    decode_us BIGINT CHECK (decode_us >= 0),
+    preemptions INTEGER CHECK (preemptions >= 0),
+    preempted_us BIGINT CHECK (preempted_us >= 0),
+    recomputed_tokens INTEGER CHECK (recomputed_tokens >= 0),
+    replica VARCHAR,
+    n_chunks INTEGER CHECK (n_chunks >= 1),
+    max_gap_us BIGINT CHECK (max_gap_us >= 0),
+    CHECK (ttft_us <= latency_us),
+    CHECK (latency_us IS NULL OR outcome = 'completed' OR source_success),
+    CHECK (outcome != 'not_sent' OR (sent_us IS NULL AND ttft_us IS NULL))
+);
