@@ -1,0 +1,145 @@
+"""How long did requests wait, and how evenly did their answers stream?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from headway import sql
+from headway.catalog import Catalog
+from headway.model import Basis, Metric, Selection, Status
+
+DEFAULT_SHARES = (0.5, 0.9, 0.95, 0.99)
+_EDGE = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """A percentile of a metric; `low` and `high` bound it for traffic like this, where known."""
+
+    share: float
+    value_ms: float | None
+    not_reached: bool
+    low_ms: float | None = None
+    high_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A metric of one run and stratum.
+
+    `n` values were delivered out of `denominator` requests of the population. `n_not_applicable`
+    answers were too short for the metric and are in neither; `n_unknown` successes have a value
+    that the source does not know.
+    """
+
+    run_id: str
+    stratum: str
+    metric: Metric
+    status: Status
+    n: int = 0
+    denominator: int = 0
+    n_not_applicable: int = 0
+    n_unknown: int = 0
+    mean_ms: float | None = None
+    max_ms: float | None = None
+    percentiles: tuple[Percentile, ...] = ()
+
+    @property
+    def delivered(self) -> float | None:
+        """Share of the population that delivered the metric at all."""
+        return self.n / self.denominator if self.denominator else None
+
+
+def describe(
+    catalog: Catalog,
+    selection: Selection,
+    metric: Metric,
+    shares: Sequence[float] = DEFAULT_SHARES,
+) -> list[Description]:
+    """Describe a metric of every selected run, by stratum.
+
+    Runs come in the order of the selection; a run without a population gets one description whose
+    status says why there is no number.
+    """
+    values = _values(selection, metric)
+    counts = sql.load("distribution/summary").run(catalog.connection, **values)
+    points = sql.load("distribution/percentiles").run(
+        catalog.connection, **values, method=selection.method.value, shares=list(shares)
+    )
+    percentiles: dict[tuple[str, str], list[Percentile]] = {}
+    for row in points.iter_rows(named=True):
+        point = Percentile(row["share"], row["value_ms"], row["not_reached"])
+        percentiles.setdefault((row["run_id"], row["stratum"]), []).append(point)
+    found: dict[str, list[Description]] = {run_id: [] for run_id in selection.run_ids}
+    for row in counts.iter_rows(named=True):
+        key = (row["run_id"], row["stratum"])
+        status = _status(row)
+        known = tuple(percentiles.get(key, ())) if status is Status.MEASURED else ()
+        found[row["run_id"]].append(
+            Description(metric=metric, status=status, percentiles=known, **row)
+        )
+    return [
+        description
+        for run_id, descriptions in found.items()
+        for description in descriptions or [_without_population(run_id, selection, metric)]
+    ]
+
+
+def curve(catalog: Catalog, selection: Selection, metric: Metric) -> pl.DataFrame:
+    """Return the thinned empirical distributions, each with a closing row at the right edge.
+
+    Columns are those of the query distribution/ecdf, and `label`: on the closing row of a curve
+    that ends below its population, the share that never delivered. The closing rows carry the
+    plateau to the right edge of the chart, so that lost requests are seen and not cut off. In the
+    tail, a curve that delivered everything ends with its last request.
+    """
+    points = sql.load("distribution/ecdf").run(catalog.connection, **_values(selection, metric))
+    edge_ms = pl.col("drawn_ms").max() * _EDGE
+    last = points.group_by("run_id", "stratum", maintain_order=True).last()
+    lost = pl.when(pl.col("share") < 1).then(1 - pl.col("share"))
+    closing = (
+        last.join(points.select(edge=edge_ms), how="cross")
+        .with_columns(drawn_ms="edge", share_at_least=lost, label=lost)
+        .drop("edge")
+    )
+    return pl.concat([points.with_columns(label=pl.lit(None, pl.Float64)), closing])
+
+
+def worst(catalog: Catalog, selection: Selection, metric: Metric, n_rows: int = 20) -> pl.DataFrame:
+    """Return the worst requests of each run: the lost in order of arrival, then the slowest."""
+    values = _values(selection, metric)
+    del values["stratum"]
+    return sql.load("distribution/worst").run(catalog.connection, **values, n_rows=n_rows)
+
+
+def _values(selection: Selection, metric: Metric) -> dict[str, object]:
+    return {
+        "run_ids": list(selection.run_ids),
+        "start_us": selection.window.start_us,
+        "end_us": selection.window.end_us,
+        "stratum": selection.stratum.value,
+        "metric": metric.value,
+        "basis": selection.basis.value,
+        "origin": selection.origin.value,
+    }
+
+
+def _status(row: dict[str, int]) -> Status:
+    """Tell why a number is there or not.
+
+    Nothing delivered is a measurement (no percentile is reached); successes without a value are a
+    source that does not record the metric.
+    """
+    if row["n"] > 0:
+        return Status.MEASURED
+    if row["denominator"] == 0:
+        return Status.NOT_APPLICABLE
+    return Status.NOT_RECORDED if row["n_unknown"] > 0 else Status.MEASURED
+
+
+def _without_population(run_id: str, selection: Selection, metric: Metric) -> Description:
+    """Describe a run that has no request, or no gap, in the population."""
+    if metric is Metric.GAP and selection.basis is Basis.OFFERED:
+        return Description(run_id, "all", metric, Status.NOT_APPLICABLE)
+    return Description(run_id, "all", metric, Status.NOT_MEASURED)

@@ -1,0 +1,108 @@
+"""What a study holds at a glance: its runs by policy and load, and how many requests did well."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headway.analyses import accounting, naming, rates
+from headway.catalog import Catalog
+from headway.model import LoadKind, Objective, Outcome, RunInfo, Selection
+
+_OPEN = (Outcome.CUT_OFF, Outcome.NOT_SENT, Outcome.UNACCOUNTED)
+
+
+class InRun(StrEnum):
+    """Whether the offered requests of one run met an objective."""
+
+    MET = "met"
+    MISSED = "missed"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run: where it stands on its load axis, and the share of its offered requests.
+
+    `x` is None for a run that stands off the axes: unlimited load, or no known rate. `n` counts
+    requests that met the objective, or that completed where none is declared.
+    """
+
+    run: RunInfo
+    title: str
+    policy: str
+    load: str
+    x: float | None
+    n: int
+    n_open: int
+    n_offered: int
+
+    @property
+    def share(self) -> float | None:
+        """Share of offered requests; None where none was offered in the window."""
+        return self.n / self.n_offered if self.n_offered else None
+
+    def in_run(self, target: float) -> InRun:
+        """Tell whether the share reached a target: a fact of this run and no other.
+
+        Requests still open when the run ended could have gone either way; where they decide, so
+        does nobody.
+        """
+        if self.n >= target * self.n_offered - 1e-9:
+            return InRun.MET
+        return InRun.OPEN if self.n + self.n_open >= target * self.n_offered else InRun.MISSED
+
+
+def points(catalog: Catalog, selection: Selection, objective: Objective | None) -> list[Point]:
+    """Return one point per selected run, in the order of the selection."""
+    spans = accounting.intervals(catalog, selection)
+    measured = {run_id: span.measured_rps for run_id, span in spans.items()}
+    runs = [catalog.runs[run_id] for run_id in selection.run_ids]
+    titles = naming.titles(runs, measured)
+    counted = accounting.accounts(catalog, selection)
+    met = rates.attainments(catalog, selection, objective) if objective else {}
+    return [
+        Point(
+            run=run,
+            title=titles[run.run_id],
+            policy=naming.line_of(run),
+            load=naming.load_text(run.load, measured.get(run.run_id)),
+            x=_x(run, measured.get(run.run_id)),
+            n=met[run.run_id].n_met
+            if run.run_id in met
+            else _completed(counted[run.run_id], objective),
+            n_open=sum(counted[run.run_id].outcomes[outcome] for outcome in _OPEN),
+            n_offered=counted[run.run_id].n_offered,
+        )
+        for run in runs
+    ]
+
+
+def _completed(account: accounting.Account, objective: Objective | None) -> int:
+    return 0 if objective else account.outcomes[Outcome.COMPLETED]
+
+
+def _x(run: RunInfo, measured_rps: float | None) -> float | None:
+    if run.load.kind is LoadKind.CLOSED:
+        return run.load.concurrency
+    if run.load.kind is LoadKind.UNLIMITED:
+        return None
+    return run.load.declared_rps if run.load.declared_rps is not None else measured_rps
+
+
+def default_runs(catalog: Catalog, study: str) -> tuple[str, ...]:
+    """Return the runs of a first view: one comparison, every policy at one load they share.
+
+    The load is the middle one of those that most policies were tested at.
+    """
+    runs = catalog.of_study(study)
+    policies: dict[str, dict[str, RunInfo]] = {}
+    for run in runs:
+        if run.load.kind is not LoadKind.UNLIMITED and run.time_limit_s is None:
+            loads = policies.setdefault(naming.policy_of(run), {})
+            loads.setdefault(naming.load_text(run.load), run)
+    if not policies:
+        return tuple(run.run_id for run in runs[:1])
+    tested = dict.fromkeys(load for loads in policies.values() for load in loads)
+    spread = {load: sum(load in loads for loads in policies.values()) for load in tested}
+    shared = [load for load in tested if spread[load] == max(spread.values())]
+    middle = shared[len(shared) // 2]
+    return tuple(loads[middle].run_id for loads in policies.values() if middle in loads)[:4]
