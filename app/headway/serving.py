@@ -1,0 +1,61 @@
+"""Start the dashboard as a process of its own, over libraries, run files or raw result files."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headway import catalog, ingest
+from headway.errors import ImportRefusedError, MisuseError
+
+PATHS_VARIABLE = "HEADWAY_PATHS"
+_ENTRY = Path(__file__).parent / "web" / "asgi.py"
+
+
+def serve(paths: Sequence[Path], *, port: int, address: str) -> int:
+    """Serve until interrupted; return the process's exit code.
+
+    Raw result files are imported into a library that lasts as long as the process.
+
+    Raises
+    ------
+    MisuseError
+        A path does not exist.
+    ImportRefusedError
+        A raw result file cannot be imported.
+    """
+    with TemporaryDirectory(prefix="headway-") as folder:
+        shown = _shown(paths, Path(folder))
+        environment = os.environ | {
+            PATHS_VARIABLE: os.pathsep.join(str(path.resolve()) for path in shown)
+        }
+        command = [sys.executable, "-m", "streamlit", "run", str(_ENTRY)]
+        options = ["--server.port", str(port), "--server.address", address]
+        # Streamlit would ask the internet for its own address when it binds to every interface.
+        options += ["--browser.serverAddress", "localhost"]
+        process = subprocess.Popen([*command, *options], env=environment)  # noqa: S603 our own entry
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: process.terminate())
+        code = process.wait()
+        return 0 if code == -signal.SIGTERM else code
+
+
+def _shown(paths: Sequence[Path], scratch: Path) -> list[Path]:
+    """Return what to show: libraries and run files as they are, everything else imported first."""
+    known: list[Path] = []
+    raw: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise MisuseError(f"{path} does not exist; expected a library, a run or a result file")
+        is_library = path.is_dir() and (catalog.run_files([path]) or not any(path.iterdir()))
+        (known if is_library or path.suffix == ".parquet" else raw).append(path)
+    if raw:
+        report = ingest.import_paths(raw, scratch, ingest.Settings())
+        if report.refused:
+            refusal = report.refused[0]
+            raise ImportRefusedError(refusal.code, f"{refusal.source}: {refusal.message}")
+        known.append(scratch)
+    return known

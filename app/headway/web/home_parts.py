@@ -1,0 +1,166 @@
+"""The pieces of Home."""
+
+from collections import Counter
+
+import polars as pl
+import streamlit as st
+
+from headway.analyses import accounting
+from headway.analyses.overview import InRun, Point
+from headway.figures import overview, text
+from headway.model import LoadKind, Manifest, Objective, RunInfo, Selection
+from headway.studies import Study
+from headway.web import parts, state
+
+_MARKS = {InRun.MET: "✓", InRun.MISSED: "✗", InRun.OPEN: "?"}
+
+
+def question(study: Study) -> None:
+    """Show what the study asks and what was declared before it was answered."""
+    if study.question:
+        st.markdown(f"#### {state.escape(study.question)}")
+    if study.objective is None:
+        st.caption(
+            "No objective is declared: study.toml may hold one. Until then the picture shows the "
+            "share of offered requests that completed."
+        )
+        return
+    when = f", declared {study.declared_at}" if study.declared_at else ", date not recorded"
+    who = f" by {study.declared_by}" if study.declared_by else ""
+    st.markdown(
+        f"Objective: **{state.escape(parts.objective_text(study.objective))}**"
+        f"{state.escape(when + who)}"
+    )
+
+
+def facts(points: list[Point], objective: Objective | None) -> None:
+    """Say, per policy, at which loads its runs met the objective: facts of these runs."""
+    if objective is None:
+        return
+    lines = []
+    for policy in dict.fromkeys(point.policy for point in points):
+        mine = [point for point in points if point.policy == policy]
+        by_fact = {
+            fact: [p.load for p in mine if p.in_run(objective.attainment) is fact] for fact in InRun
+        }
+        said = [
+            f"{_MARKS[fact]} {fact.value} at {state.escape(text.listed(dict.fromkeys(loads)))}"
+            for fact, loads in by_fact.items()
+            if loads
+        ]
+        lines.append(f"- **{state.escape(policy)}** {'; '.join(said)}")
+    st.markdown("In these runs, facts of their own requests:\n" + "\n".join(lines))
+
+
+def chart(points: list[Point], objective: Objective | None) -> None:
+    """Draw the share of offered requests by offered load, and concurrency apart from it."""
+    what = "met the objective" if objective else "completed"
+    title = f"offered requests that {what}"
+    axes = {
+        "offered load (req/s)": [p for p in points if p.run.load.kind is not LoadKind.CLOSED],
+        "concurrency": [p for p in points if p.run.load.kind is LoadKind.CLOSED],
+    }
+    for axis, mine in axes.items():
+        marks = [_mark(point, objective) for point in mine if point.x is not None]
+        if marks:
+            st.plotly_chart(
+                overview.shares_by_load(
+                    marks, axis, title, state.look(), objective.attainment if objective else None
+                ),
+                key=f"shares-{axis}",
+                config={"displayModeBar": False},
+                alt=f"Share of offered requests that {what}, by {axis}",
+            )
+    off = [point for point in points if point.x is None]
+    if objective:
+        st.caption(
+            "Hollow marks: met in this run. ×: missed in this run. Only tested loads have marks."
+        )
+    if off:
+        names = ", ".join(f"{p.title} {text.share(p.share)}" for p in off)
+        st.caption(f"Off the axis: {state.escape(names)}")
+
+
+def _mark(point: Point, objective: Objective | None) -> overview.Mark:
+    missed = objective is not None and point.in_run(objective.attainment) is not InRun.MET
+    return overview.Mark(
+        point.run.run_id,
+        point.policy,
+        point.x or 0.0,
+        point.share or 0.0,
+        point.n,
+        point.n_offered,
+        point.title,
+        missed,
+    )
+
+
+def matrix(points: list[Point], objective: Objective | None) -> None:
+    """Show the counts behind the picture: policies down, loads across."""
+    loads = list(dict.fromkeys(p.load for p in sorted(points, key=lambda p: p.x or float("inf"))))
+    rows = []
+    for policy in dict.fromkeys(point.policy for point in points):
+        mine = [point for point in points if point.policy == policy]
+        cells = {
+            load: "  \n".join(_cell(p, objective) for p in mine if p.load == load) or "–"
+            for load in loads
+        }
+        rows.append({"policy": state.escape(policy)} | cells)
+    st.table(pl.DataFrame(rows), hide_index=True, border="horizontal")
+
+
+def _cell(point: Point, objective: Objective | None) -> str:
+    mark = f"{_MARKS[point.in_run(objective.attainment)]} " if objective else ""
+    cut = f", {point.n_open} open" if point.n_open else ""
+    return f"{mark}{text.share(point.share)} ({point.n}/{point.n_offered}{cut})"
+
+
+def reasons_if_nothing_completed(account: accounting.Account, selection: Selection) -> None:
+    """Show the reasons, large, when no request of the whole study completed."""
+    reasons = state.analysed(accounting.reasons, selection)
+    parts.everything_failed(account, [each for found in reasons.values() for each in found])
+
+
+def loaded(runs: list[RunInfo]) -> None:
+    """Say what is loaded, where it was measured, and what its manifest lacks."""
+    st.subheader("What is loaded")
+    recorded = [run.manifest.recorded() for run in runs]
+    severities = Counter(f.severity.value for run in runs for f in run.findings)
+    least, most = min(recorded), max(recorded)
+    known = f"{least}" if least == most else f"{least} to {most}"
+    facts = {
+        "runs": f"{len(runs)}",
+        "harness": _each(run.harness for run in runs),
+        "boundary": _each(run.boundary.value for run in runs),
+        "clock": _each(run.clock.value for run in runs),
+        "manifest": f"{known} of {Manifest.size()} fields recorded",
+        "findings": ", ".join(f"{n} {name}" for name, n in severities.items()) or "none",
+    }
+    st.table(
+        pl.DataFrame({"what": list(facts), "value": [state.escape(v) for v in facts.values()]}),
+        hide_index=True,
+        hide_header=True,
+        border="horizontal",
+    )
+    if len(runs) == 1:
+        st.info("One run. A second load would show where it stops; a second policy, who gains.")
+
+
+def _each(values: object) -> str:
+    return ", ".join(dict.fromkeys(values))  # type: ignore[call-overload]
+
+
+def record(study: Study) -> None:
+    """Show the decision on record, what is unresolved, and the study's notes."""
+    st.subheader("On record")
+    if study.recommendation:
+        who = (
+            f" ({study.decided_by or 'by not recorded'}, {study.decided_on or 'date not recorded'})"
+        )
+        st.markdown(f"**Decision** {state.escape(study.recommendation + who)}")
+    else:
+        st.markdown("**Decision** none yet")
+    for title, items in (("Unresolved", study.unresolved), ("Notes", study.notes)):
+        if items:
+            lines = "\n".join(f"- {state.escape(item)}" for item in items)
+            st.markdown(f"**{title}**\n{lines}")

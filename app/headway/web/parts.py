@@ -1,0 +1,106 @@
+"""Pieces that more than one page shows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+import streamlit as st
+
+from headway.analyses.accounting import Account, Reason
+from headway.analyses.distribution import Description, Percentile
+from headway.analyses.documents import percentile_name
+from headway.figures import text
+from headway.model import OUTCOME_MEANING, Finding, Objective, Outcome, Severity, Status
+from headway.web import state
+
+_ICONS = {
+    Severity.INFO: ":material/info:",
+    Severity.WARNING: ":material/warning:",
+    Severity.ERROR: ":material/error:",
+}
+
+
+def accounting(account: Account) -> None:
+    """Show that the offered requests are the sum of their outcomes, or say that they are not."""
+    shown = [outcome for outcome in Outcome if account.outcomes[outcome]]
+    rows = [("**offered**", f"**{text.count(account.n_offered)}**")]
+    rows += [(text.outcome(each), text.count(account.outcomes[each])) for each in shown]
+    st.table(
+        pl.DataFrame(rows, schema=["outcome", "requests"], orient="row"),
+        hide_index=True,
+        hide_header=True,
+        border="horizontal",
+        alt="Offered requests by outcome",
+    )
+    if account.balanced:
+        st.caption(f"✓ offered = the sum of {len(shown)} outcome{'s' * (len(shown) != 1)}")
+    else:
+        st.error("✗ the rows do not add up to the requests offered")
+    if account.n_inferred:
+        inferred = text.count(account.n_inferred)
+        st.caption(f"{inferred} outcomes are inferred: the source does not state them")
+    with st.popover("What the outcomes mean"):
+        for outcome in Outcome:
+            st.markdown(f"**{text.outcome(outcome)}** {OUTCOME_MEANING[outcome]}")
+
+
+def everything_failed(account: Account, reasons: Iterable[Reason]) -> None:
+    """Show, large, why nothing completed; nothing at all where something did."""
+    if account.outcomes[Outcome.COMPLETED] or not account.n_offered:
+        return
+    st.error(f"### None of the {text.count(account.n_offered)} offered requests completed")
+    st.markdown(
+        "\n".join(
+            f"- **{text.count(each.n)} {text.outcome(each.outcome)}**: "
+            f"{state.escape(each.reason or 'no reason recorded')}"
+            for each in reasons
+        )
+    )
+
+
+def objective_text(objective: Objective) -> str:
+    """Return the declared limits and share in words."""
+    limits = [
+        f"{text.METRIC_NAMES[metric]} ≤ {text.limit(limit)}"
+        for metric, limit in objective.limits().items()
+    ]
+    return f"{text.listed(limits)} for {text.share(objective.attainment)} of offered requests"
+
+
+def findings(found: Sequence[Finding]) -> None:
+    """Show what the importer noticed, the gravest first."""
+    if not found:
+        st.caption("The importer noticed nothing unusual.")
+    order = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+    for finding in sorted(found, key=lambda each: order.index(each.severity)):
+        st.markdown(f"{_ICONS[finding.severity]} {state.escape(finding.message)}")
+
+
+def percentile_table(described: Sequence[Description], titles: Mapping[str, str]) -> pl.DataFrame:
+    """Return a table of percentiles in words, one row per run and stratum."""
+    return pl.DataFrame(
+        [_percentile_row(each, titles) for each in described], infer_schema_length=None
+    )
+
+
+def _percentile_row(each: Description, titles: Mapping[str, str]) -> dict[str, str]:
+    row = {"run": state.escape(titles[each.run_id])}
+    if each.stratum != "all":
+        row["class"] = state.escape(each.stratum)
+    row |= {f"p{percentile_name(point.share)}": _value(point, each) for point in each.percentiles}
+    row["max"] = "–" if each.max_ms is None else text.duration(each.max_ms)
+    row["delivered"] = _delivered(each)
+    return row
+
+
+def _value(point: Percentile, each: Description) -> str:
+    if point.not_reached:
+        return f"not reached ({text.share(each.delivered)} delivered)"
+    return text.duration(point.value_ms)
+
+
+def _delivered(each: Description) -> str:
+    if each.status is not Status.MEASURED:
+        return text.STATUS_WORDS[each.status]
+    skipped = f", {each.n_not_applicable:,} not applicable" if each.n_not_applicable else ""
+    unknown = f", {each.n_unknown:,} not recorded" if each.n_unknown else ""
+    return f"{each.n:,} of {each.denominator:,}{skipped}{unknown}"

@@ -1,0 +1,144 @@
+"""What pages share: the open catalog, cached analyses, the selection, and provenance."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import streamlit as st
+
+from headway import catalog as catalogs
+from headway import sql
+from headway.catalog import Catalog, Stamp
+from headway.figures import text, theme
+from headway.model import RunInfo
+from headway.serving import PATHS_VARIABLE
+from headway.studies import Study
+
+_SAMPLES = Path(__file__).parents[3] / "sample_data"
+
+_T = TypeVar("_T")
+
+escape = text.escape
+
+
+def library_paths() -> tuple[str, ...]:
+    """Return the folders and files to show: those `headway serve` names, else the samples."""
+    said = os.environ.get(PATHS_VARIABLE, "")
+    if said and not st.session_state.get("show_samples"):
+        return tuple(said.split(os.pathsep))
+    return (str(_SAMPLES),) if _SAMPLES.is_dir() else ()
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the run files …")
+def _opened(paths: tuple[str, ...], stamp: Stamp) -> Catalog:  # noqa: ARG001 the stamp is the key
+    return catalogs.open_catalog([Path(path) for path in paths])
+
+
+def catalog() -> Catalog:
+    """Return the open catalog, built anew when a file of the library changed."""
+    paths = library_paths()
+    return _opened(paths, catalogs.stamp(Path(path) for path in paths))
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _analysed(
+    key: str,  # noqa: ARG001 names the data, the analysis and its arguments
+    _analysis: Callable[..., Any],
+    _args: tuple[Any, ...],
+    _catalog: Catalog,
+) -> Any:
+    return _analysis(_catalog, *_args)
+
+
+def analysed(analysis: Callable[..., _T], *args: Any) -> _T:
+    """Run an analysis over the catalog, once per data and arguments.
+
+    The key spells the arguments out, which are frozen dataclasses and plain values: nothing is
+    sampled, and equal keys mean equal results.
+    """
+    opened = catalog()
+    key = f"{opened.digest} {analysis.__module__}.{analysis.__qualname__} {args!r}"
+    result: _T = _analysed(key, analysis, args, opened)
+    return result
+
+
+def look() -> theme.Look:
+    """Return the look of the reader's mode."""
+    return theme.look(dark=st.context.theme.type == "dark")
+
+
+def require_runs() -> None:
+    """Stop the page with what to do next when the library holds no runs."""
+    opened = catalog()
+    for broken in opened.broken:
+        st.warning(f"{escape(broken.path.name)} is left out: {escape(broken.message)}")
+    if opened.runs:
+        return
+    st.header("No runs yet")
+    st.markdown("Import result files into the library, then reload this page:")
+    st.code("headway import RESULTS --library library\nheadway serve --library library", "bash")
+    st.caption("Headway reads `vllm bench serve` results and Vidur runs; docs/formats.md says how.")
+    if _SAMPLES.is_dir() and not st.session_state.get("show_samples"):
+        st.button("Show the sample study", on_click=_show_samples, type="primary")
+    st.stop()
+
+
+def _show_samples() -> None:
+    st.session_state["show_samples"] = True
+
+
+def study() -> Study:
+    """Let the reader choose a study in the sidebar and return it."""
+    require_runs()
+    opened = catalog()
+    names = sorted(opened.studies)
+    chosen = st.sidebar.selectbox(
+        "Study",
+        names,
+        key="study",
+        bind="query-params",
+        persist_state="session",
+    )
+    return opened.studies[chosen]
+
+
+def runs_of(chosen: Study) -> list[RunInfo]:
+    """Return the runs of a study in reading order."""
+    return catalog().of_study(chosen.name)
+
+
+def provenance(*queries: str) -> None:
+    """Show where the numbers above come from: the queries' text, the data, and a link."""
+    opened = catalog()
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    with left.expander(f"Query behind these numbers: {', '.join(queries)}"):
+        for name in queries:
+            st.code(sql.load(name).text, "sql")
+    with right.popover("Link to this view", width="stretch"):
+        st.markdown("This address shows the same view of the same data:")
+        st.code(_link(opened.digest), None, wrap_lines=True)
+    _warn_of_other_data(opened.digest)
+
+
+def _link(digest: str) -> str:
+    """Return the page's address with every bound control and the data's digest."""
+    base = st.context.url or ""
+    pairs = {key: st.query_params.get_all(key) for key in st.query_params if key != "data"}
+    parts = [f"{key}={value}" for key, values in pairs.items() for value in values]
+    return f"{base.split('?')[0]}?{'&'.join([*map(_quoted, parts), f'data={digest}'])}"
+
+
+def _quoted(pair: str) -> str:
+    key, _, value = pair.partition("=")
+    return f"{quote(key)}={quote(value)}"
+
+
+def _warn_of_other_data(digest: str) -> None:
+    linked = st.query_params.get("data")
+    if linked and linked != digest:
+        st.warning(
+            f"This link was made from other data (digest {escape(linked)}; here {digest}): the "
+            "numbers may differ from those it was meant to show."
+        )

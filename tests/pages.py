@@ -1,0 +1,21 @@
+"""What the tests of pages share."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[1]
+MAIN = ROOT / "app" / "headway" / "web" / "main.py"
+SAMPLES = ROOT / "sample_data"
+PAGES = ("home", "runs", "distributions", "methods")
+
+Open = Callable[..., AppTest]
+
+
+def words(app: AppTest) -> str:
+    """Return everything the page says in words."""
+    kinds = ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error")
+    said = [element.value for kind in kinds for element in getattr(app, kind)]
+    tables = [table.value.to_csv(index=False) for table in app.table]
+    return "\n".join([*said, *tables]).replace("\\", "").replace("\u00a0", " ")

@@ -1,0 +1,196 @@
+"""The dashboard in a real Chromium: what only a browser can get wrong."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+
+from libraries import make_run, write
+from pages import SAMPLES
+
+pytestmark = pytest.mark.browser
+
+FLAGS = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-sandbox",
+]
+HOSTILE = "![x](https://evil.example/p.png) <img src=https://evil.example/q.png>"
+
+
+@dataclass
+class Seen:
+    """What a page asked for and complained about while it was open."""
+
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def console(self, message: ConsoleMessage) -> None:
+        # Streamlit looks for its health route below the page's own address first, and finds none.
+        if message.type == "error" and "404" not in message.text:
+            self.complaints.append(message.text)
+
+    def request(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+
+def chromium() -> str | None:
+    """Return the browser to drive; None leaves the choice to Playwright."""
+    said = os.environ.get("HEADWAY_BROWSER") or shutil.which("chromium")
+    return said or None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = chromium()
+        if path is None and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip("no Chromium: run `playwright install chromium`, or set HEADWAY_BROWSER")
+        launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the sample study, and a study whose every name is an attack."""
+    folder = tmp_path_factory.mktemp("library")
+    shutil.copytree(SAMPLES / "vidur-azure-conversation", folder / "vidur-azure-conversation")
+    rows = [
+        {"sent_us": i, "ttft_us": 1000, "latency_us": 5000, "outcome": "completed"}
+        for i in range(3)
+    ]
+    lost = {"sent_us": 9, "outcome": "failed", "reason": HOSTILE}
+    write(make_run([*rows, lost], study="hostile", policy=HOSTILE, label=HOSTILE), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(library: Path) -> Iterator[str]:
+    port = free_port()
+    command = [sys.executable, "-c", "from headway.cli import main; main()", "serve"]
+    process = subprocess.Popen([*command, str(library), "--port", str(port)])
+    base = f"http://127.0.0.1:{port}"
+    for _ in range(240):
+        try:
+            with urlopen(f"{base}/_stcore/health") as answer:  # noqa: S310 - our own server
+                if answer.read() == b"ok":
+                    break
+        except OSError:
+            time.sleep(0.25)
+    yield base
+    process.terminate()
+    assert process.wait(timeout=20) == 0
+
+
+def visit(
+    browser: Browser, url: str, scheme: str = "light", width: int = 1440
+) -> tuple[Page, Seen]:
+    context = browser.new_context(
+        color_scheme=scheme,  # type: ignore[arg-type] # one of Playwright's literals
+        viewport={"width": width, "height": 900},
+    )
+    page, seen = context.new_page(), Seen()
+    page.on("console", seen.console)
+    page.on("request", seen.request)
+    page.goto(url)
+    expect(page.locator("h1")).to_be_visible(timeout=30_000)
+    return page, seen
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/runs", "/distributions", "/methods"])
+def test_a_page_talks_to_its_own_server_only(
+    path: str, scheme: str, browser: Browser, address: str
+) -> None:
+    page, seen = visit(browser, f"{address}{path}", scheme)
+    page.wait_for_load_state("networkidle")
+    outside = [url for url in seen.requests if not url.startswith((address, "data:", "blob:"))]
+    assert outside == []
+    assert seen.complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.context.close()
+
+
+def test_home_draws_a_mark_for_every_run(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/?study=vidur-azure-conversation")
+    marks = page.locator(".js-plotly-plot .scatterlayer .points path")
+    expect(marks).to_have_count(21, timeout=20_000)
+    assert page.locator(".js-plotly-plot .gl-container canvas").count() == 0
+    page.context.close()
+
+
+def test_the_answer_and_the_picture_are_on_the_first_screen(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/?study=vidur-azure-conversation")
+    chart = page.locator(".js-plotly-plot").first
+    expect(chart).to_be_visible(timeout=20_000)
+    box = chart.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 900
+    page.context.close()
+
+
+def test_a_view_is_linked_by_its_address(browser: Browser, address: str) -> None:
+    start = f"{address}/distributions?study=vidur-azure-conversation"
+    page, _ = visit(browser, start)
+    page.get_by_text("Longest stall", exact=True).click()
+    expect(page.get_by_role("heading", name="Longest stall of offered requests")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"metric=Longest(\+|%20)stall"))
+    again, _ = visit(browser, page.url)
+    expect(again.get_by_role("heading", name="Longest stall of offered requests")).to_be_visible()
+    page.context.close()
+    again.context.close()
+
+
+def test_a_selection_survives_another_page(browser: Browser, address: str) -> None:
+    start = f"{address}/distributions?study=vidur-azure-conversation&metric=TPOT&policy=sarathi"
+    page, _ = visit(browser, start)
+    heading = page.get_by_role("heading", name="Mean time per output token of offered requests")
+    expect(heading).to_be_visible()
+    page.get_by_role("link", name="Runs").click()
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Distributions").click()
+    expect(heading).to_be_visible()
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/distributions"])
+def test_names_from_files_neither_load_nor_link(path: str, browser: Browser, address: str) -> None:
+    page, seen = visit(browser, f"{address}{path}?study=hostile")
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_text("evil.example").first).to_be_attached()
+    assert [url for url in seen.requests if "evil" in url] == []
+    assert seen.complaints == []
+    assert page.locator("a[href*='evil.example']").count() == 0
+    assert page.locator("img[src*='evil.example']").count() == 0
+    page.context.close()
+
+
+def test_responses_carry_security_headers(address: str) -> None:
+    with urlopen(f"{address}/") as answer:  # noqa: S310 - our own server
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe-eval" not in policy
+        assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "same-origin"

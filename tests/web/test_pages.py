@@ -1,0 +1,254 @@
+"""Every page, on the sample study and on the libraries that usually break pages."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pydantic import TypeAdapter
+from streamlit.testing.v1 import AppTest
+
+from headway import ingest, record, sql
+from headway.model import RunInfo
+from libraries import make_run, write
+from pages import PAGES, Open, words
+
+HOSTILE = "![x](https://evil.example/p.png) <b>bold</b> :red[text] [link](https://evil.example)"
+
+
+def everything_failed(folder: Path) -> None:
+    rows = [
+        {"scheduled_us": i * 100_000, "sent_us": i * 100_000, "outcome": outcome, "reason": reason}
+        for i, (outcome, reason) in enumerate(
+            [("rejected", "Too Many Requests")] * 3 + [("failed", HOSTILE)] * 2
+        )
+    ]
+    write(make_run(rows), folder)
+
+
+def one_run(folder: Path) -> None:
+    rows = [
+        {"sent_us": i * 100_000, "ttft_us": 1000 * i, "latency_us": 9000, "output_tokens": 2}
+        for i in range(1, 6)
+    ]
+    write(make_run(rows), folder)
+
+
+def without_times(folder: Path) -> None:
+    write(make_run([{"ttft_us": 1000, "latency_us": 5000, "output_tokens": 3}] * 4), folder)
+
+
+def sixty_runs(folder: Path) -> None:
+    for place in range(60):
+        row = {"sent_us": place, "ttft_us": 1000, "latency_us": 5000, "output_tokens": 3}
+        write(make_run([row, row], f"r{place}", policy=f"policy {place % 7}"), folder)
+
+
+def hostile_names(folder: Path) -> None:
+    rows = [{"sent_us": i, "ttft_us": 1000, "latency_us": 5000} for i in range(3)]
+    run = make_run(rows, policy=HOSTILE, label=HOSTILE, source_name=HOSTILE, token_basis=HOSTILE)
+    path = write(run, folder)
+    text = f'title = """{HOSTILE}"""\nquestion = """{HOSTILE}"""\nnotes = ["""{HOSTILE}"""]\n'
+    (path.parent / "study.toml").write_text(text, encoding="utf-8")
+
+
+LIBRARIES = [everything_failed, one_run, without_times, sixty_runs, hostile_names]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_the_sample_study(page: str, open_page: Open) -> None:
+    app = open_page(page)
+    assert not app.exception
+    assert not app.error
+    assert app.title
+
+
+@pytest.mark.parametrize("fill", LIBRARIES, ids=lambda fill: fill.__name__)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_survives_a_library(
+    page: str, fill: Callable[[Path], None], open_page: Open, tmp_path: Path
+) -> None:
+    fill(tmp_path)
+    assert not open_page(page, tmp_path).exception
+
+
+@pytest.mark.parametrize("metric", ["TTFT", "TPOT", "Longest stall", "Gaps", "Completion"])
+@pytest.mark.parametrize("fill", LIBRARIES, ids=lambda fill: fill.__name__)
+def test_every_metric_survives_a_library(
+    metric: str, fill: Callable[[Path], None], open_page: Open, tmp_path: Path
+) -> None:
+    fill(tmp_path)
+    for view in ("ECDF", "tail"):
+        assert not open_page("distributions", tmp_path, metric=metric, view_as=view).exception
+
+
+@pytest.mark.parametrize("page", ["home", "runs", "distributions"])
+def test_an_empty_library_says_what_to_do(page: str, open_page: Open, tmp_path: Path) -> None:
+    app = open_page(page, tmp_path)
+    assert not app.exception
+    assert "No runs yet" in words(app)
+    assert "headway import RESULTS" in app.code[0].value
+    app.button[0].click().run()
+    assert not app.exception
+    assert "No runs yet" not in words(app)
+
+
+@pytest.mark.parametrize("page", ["home", "runs", "distributions"])
+def test_when_everything_failed_the_reasons_are_said(
+    page: str, open_page: Open, tmp_path: Path
+) -> None:
+    everything_failed(tmp_path)
+    app = open_page(page, tmp_path)
+    assert "None of the 5 offered requests completed" in app.error[0].value
+    assert "3 rejected**: Too Many Requests" in words(app)
+
+
+@pytest.mark.parametrize("page", ["home", "runs", "distributions"])
+def test_names_from_files_stay_text(page: str, open_page: Open, tmp_path: Path) -> None:
+    hostile_names(tmp_path)
+    app = open_page(page, tmp_path)
+    kinds = ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error")
+    said = [element.value for kind in kinds for element in getattr(app, kind)]
+    said += [cell for table in app.table for cell in table.value.to_numpy().ravel()]
+    shown = [str(text) for text in said if "evil" in str(text)]
+    assert shown
+    for text in shown:
+        assert "![x]" not in text
+        assert "https://" not in text
+        assert ":red[" not in text
+        assert "<b>" not in text
+
+
+def test_home_answers_with_facts_and_accounts(open_page: Open) -> None:
+    said = words(open_page("home"))
+    assert "Which scheduler carries 4 req/s" in said
+    assert "TTFT ≤ 2 s and longest stall ≤ 100 ms for 95% of offered requests" in said
+    assert "**sarathi** ✓ met at 1 req/s, 2 req/s, 3 req/s and 4 req/s; ✗ missed at" in said
+    assert "**10,500**" in said
+    for account in ('completed,"10,266"', "cut off,201", "not sent,33"):
+        assert account in said
+    assert "✓ offered = the sum of 3 outcomes" in said
+    assert "✗ 93.4% (467/500)" in said
+
+
+def test_accounts_that_do_not_add_up_are_red(open_page: Open, tmp_path: Path) -> None:
+    path = write(make_run([{"sent_us": 1}, {"sent_us": 2}]), tmp_path)
+    run = record.read(path)
+    described = replace(run.info, n_offered=3)
+    described_as = TypeAdapter(RunInfo).dump_json(described)
+    metadata = pq.read_schema(path).metadata | {b"headway.run": described_as}
+    pq.write_table(run.requests.replace_schema_metadata(metadata), path)
+    app = open_page("home", tmp_path)
+    assert "do not add up" in app.error[0].value
+
+
+def test_distributions_start_with_one_comparison(open_page: Open) -> None:
+    app = open_page("distributions")
+    said = words(app)
+    assert "TTFT of offered requests" in said
+    assert (
+        "p99 at 4 req/s: faster_transformer 524 s, orca 719 ms, sarathi 673 ms, vllm 550 ms" in said
+    )
+    assert "all 2,000 of 2,000 delivered a first token" in said
+
+
+def test_undelivered_requests_are_said_and_not_averaged_away(open_page: Open) -> None:
+    app = open_page("distributions", policy=["vllm"], load=["8 req/s"])
+    said = words(app)
+    assert "not reached (71% delivered)" in said
+    assert "355 of 500" in said
+
+
+def test_survivors_are_labelled(open_page: Open) -> None:
+    app = open_page("distributions", policy=["vllm"], load=["8 req/s"], basis="completed")
+    said = words(app)
+    assert "TTFT of completed requests" in said
+    assert "Survivors only" in said
+    assert "12.1 s" in said
+
+
+def test_runs_shows_our_number_beside_the_tools(open_page: Open, tmp_path: Path) -> None:
+    source = Path(__file__).parents[1] / "importers" / "vllm" / "faults-proxy-rate5"
+    report = ingest.import_paths([source], tmp_path, ingest.Settings(study="faults"))
+    assert not report.refused
+    said = words(open_page("runs", tmp_path))
+    assert "The tool counts 86 of 100 requests as good; Headway counts 82 completed" in said
+    assert "4 truncated" in said
+    assert "1.46 s" in said
+    assert "1.49 s" in said
+
+
+CONTROLS = {
+    "metric": "Completion",
+    "view_as": "tail",
+    "split": "prompt length",
+    "basis": "completed",
+    "origin": "sent",
+    "method": "linear",
+    "policy": ["sarathi"],
+    "load": ["6 req/s"],
+    "from_s": "10.0",
+    "to_s": "40.0",
+}
+
+
+def control(app: AppTest, key: str) -> object:
+    for kind in ("selectbox", "multiselect", "number_input", "button_group"):
+        for widget in getattr(app, kind):
+            if widget.key == key:
+                return widget.value
+    raise AssertionError(f"no control {key}")
+
+
+def test_the_address_sets_every_control(open_page: Open) -> None:
+    app = open_page("distributions", **CONTROLS)
+    assert not app.exception
+    said = words(app)
+    assert "Completion latency of completed requests" in said
+    assert "linear interpolation" in said
+    assert "tokens" in said
+    assert control(app, "policy") == ["sarathi"]
+    assert control(app, "load") == ["6 req/s"]
+    assert (control(app, "from_s"), control(app, "to_s")) == (10.0, 40.0)
+    assert {key: app.query_params[key] for key in CONTROLS}
+
+
+def test_an_empty_window_is_named(open_page: Open) -> None:
+    app = open_page("distributions", from_s="40.0", to_s="10.0")
+    assert "must start before its end" in app.error[0].value
+
+
+def test_a_link_to_other_data_says_so(open_page: Open) -> None:
+    assert "made from other data" in words(open_page("home", data="000000000000"))
+    assert "made from other data" not in words(open_page("home"))
+
+
+def test_a_bad_file_is_named_and_the_others_are_shown(open_page: Open, tmp_path: Path) -> None:
+    one_run(tmp_path)
+    (tmp_path / "study" / "half.parquet").write_bytes(b"PAR1")
+    app = open_page("home", tmp_path)
+    assert "half.parquet is left out" in words(app)
+    assert not app.exception
+
+
+def test_a_mistake_in_study_toml_is_named(open_page: Open, tmp_path: Path) -> None:
+    one_run(tmp_path)
+    (tmp_path / "study" / "study.toml").write_text("[objective]\nttft_ms = -1", encoding="utf-8")
+    app = open_page("home", tmp_path)
+    assert "expected a number above 0" in app.error[0].value.replace("\\", "")
+    assert not app.exception
+
+
+def test_a_new_run_appears_without_a_restart(open_page: Open, tmp_path: Path) -> None:
+    one_run(tmp_path)
+    app = open_page("home", tmp_path)
+    assert "**5**" in words(app)
+    write(make_run([{"sent_us": 5}], "r9"), tmp_path)
+    assert "**6**" in words(app.run())
+
+
+def test_methods_shows_every_query(open_page: Open) -> None:
+    app = open_page("methods")
+    labels = " ".join(expander.label for expander in app.expander)
+    assert all(name in labels for name in sql.names())
