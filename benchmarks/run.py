@@ -1,0 +1,234 @@
+"""Ratios of CPU time within one run: Headway's work over the least that the same answer costs."""
+
+import argparse
+import gc
+import json
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headway import catalog, ingest, record, sql
+from headway.analyses import distribution, rates
+from headway.model import (
+    Basis,
+    Boundary,
+    Clock,
+    IndexBasis,
+    Load,
+    LoadKind,
+    Metric,
+    Objective,
+    OfferedBasis,
+    RunInfo,
+    Selection,
+)
+
+REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One line of the report."""
+
+    what: str
+    against: str
+    value: float
+    unit: str = "×"
+
+
+def cpu_s(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Return the least CPU time of a piece of work, all threads together, in seconds."""
+    found = []
+    for _ in range(repeats):
+        gc.collect()
+        start = process_time()
+        work()
+        found.append(process_time() - start)
+    return min(found)
+
+
+def vllm_result(n_requests: int, n_gaps: int, rng: np.random.Generator) -> dict[str, object]:
+    """Return a result as `vllm bench serve --save-detailed` writes it."""
+    itls = rng.lognormal(-4.5, 0.25, (n_requests, n_gaps))
+    ttfts = rng.lognormal(-2.0, 0.8, n_requests)
+    starts = 1000 + np.cumsum(rng.exponential(0.05, n_requests))
+    return {
+        "date": "20261129-120000",
+        "endpoint_type": "vllm",
+        "backend": "vllm",
+        "label": None,
+        "model_id": "model",
+        "tokenizer_id": "model",
+        "num_prompts": n_requests,
+        "request_rate": 20.0,
+        "burstiness": 1.0,
+        "max_concurrency": None,
+        "duration": float(starts[-1] - starts[0]),
+        "completed": n_requests,
+        "failed": 0,
+        "total_input_tokens": 128 * n_requests,
+        "total_output_tokens": (n_gaps + 1) * n_requests,
+        "request_throughput": 20.0,
+        "output_throughput": 20.0 * n_gaps,
+        "total_token_throughput": 20.0 * (n_gaps + 128),
+        "input_lens": [128] * n_requests,
+        "output_lens": [n_gaps + 1] * n_requests,
+        "ttfts": ttfts.tolist(),
+        "itls": itls.tolist(),
+        "latencies": (ttfts + itls.sum(axis=1)).tolist(),
+        "start_times": starts.tolist(),
+        "queue_times": [1e-4] * n_requests,
+        "generated_texts": [""] * n_requests,
+        "errors": [""] * n_requests,
+    }
+
+
+def bench_import(folder: Path, n_requests: int, n_gaps: int) -> list[Measured]:
+    """Import one result, against reading it and taking its percentiles and nothing else."""
+    source = folder / "result.json"
+    source.write_text(json.dumps(vllm_result(n_requests, n_gaps, np.random.default_rng(7))))
+    places = iter(range(100))
+
+    def headway() -> None:
+        ingest.import_paths([source], folder / f"library{next(places)}", ingest.Settings())
+
+    def least() -> None:
+        result = json.loads(source.read_text())
+        for values in (result["ttfts"], np.concatenate(result["itls"])):
+            np.percentile(values, [50, 90, 99])
+
+    ours, theirs = cpu_s(headway), cpu_s(least)
+    written = next((folder / "library0").rglob("*.parquet"))
+    return [
+        Measured("import", "json.loads + numpy percentiles", ours / theirs),
+        Measured("stored", "per token", written.stat().st_size / (n_requests * n_gaps), "bytes"),
+        Measured("stored", "the source file", written.stat().st_size / source.stat().st_size),
+    ]
+
+
+def synthetic_run(place: int, n_requests: int, n_gaps: int) -> record.Run:
+    """Return a sealed run of completed and a few failed requests."""
+    rng = np.random.default_rng(place)
+    gaps = rng.lognormal(9.2, 0.25, (n_requests, n_gaps)).astype("int32")
+    ttft = rng.lognormal(11.5, 0.8, n_requests).astype("int64")
+    failed = rng.random(n_requests) < 0.01
+    arrivals = np.cumsum(rng.exponential(50_000, n_requests)).astype("int64")
+    offsets = pa.array(np.arange(0, n_requests * n_gaps + 1, n_gaps), pa.int32())
+    columns = {
+        "request_index": np.arange(n_requests, dtype="int32"),
+        "phase": ["measured"] * n_requests,
+        "outcome": np.where(failed, "failed", "completed"),
+        "outcome_basis": ["stated"] * n_requests,
+        "scheduled_us": arrivals,
+        "sent_us": arrivals,
+        "ttft_us": ttft,
+        "latency_us": pa.array(ttft + gaps.sum(axis=1, dtype="int64"), mask=failed),
+        "output_tokens": np.full(n_requests, n_gaps + 1, dtype="int32"),
+        "chunk_gaps_us": pa.ListArray.from_arrays(
+            offsets, pa.array(gaps.ravel()), type=record.REQUESTS.field("chunk_gaps_us").type
+        ),
+    }
+    info = RunInfo(
+        run_id=f"r{place:04d}",
+        study="bench",
+        harness="bench",
+        importer="bench",
+        importer_version=1,
+        source_name="bench",
+        source_sha256="",
+        boundary=Boundary.CLIENT,
+        clock=Clock.RELATIVE,
+        load=Load(LoadKind.OPEN, 20.0),
+        n_offered=n_requests,
+        n_offered_basis=OfferedBasis.ROWS,
+        n_warmup=0,
+        index_basis=IndexBasis.PLAN,
+        token_basis="one token per chunk",
+        completion_times=True,
+    )
+    return record.seal(record.Run(info, record.requests_table(columns)))
+
+
+def bench_queries(folder: Path, n_runs: int, n_requests: int, n_gaps: int) -> list[Measured]:
+    """Ask what the pages ask, against DuckDB's bare scan of the columns that the answer needs."""
+    (folder / "bench").mkdir(parents=True)
+    for place in range(n_runs):
+        record.write(synthetic_run(place, n_requests, n_gaps), folder / "bench")
+    opened = catalog.open_catalog([folder])
+    chosen = Selection(tuple(opened.runs))
+    one = Selection(("r0000",), basis=Basis.COMPLETED)
+
+    def scan(text: str) -> float:
+        return cpu_s(lambda: opened.connection.cursor().execute(text).fetchall())
+
+    scalars = scan("SELECT sum(ttft_us), count(outcome) FROM requests")
+    gaps = scan("SELECT sum(list_sum(chunk_gaps_us)) FROM chunks WHERE run_id = 'r0000'")
+    files = catalog.run_files([folder])
+    narrow = [name for name in record.REQUESTS.names if not name.startswith("chunk_")]
+    objective = Objective(ttft_ms=200, stall_ms=50)
+    answers = {
+        "open the catalog": (
+            lambda: catalog.open_catalog([folder]),
+            cpu_s(lambda: [pq.read_table(file, columns=narrow) for file in files]),
+            "pyarrow read of the same columns",
+        ),
+        "TTFT percentiles of every run": (
+            lambda: distribution.describe(opened, chosen, Metric.TTFT),
+            scalars,
+            "scan of two columns",
+        ),
+        "attainment of every run": (
+            lambda: rates.attainments(opened, chosen, objective),
+            scalars,
+            "scan of two columns",
+        ),
+        "TTFT curves of every run": (
+            lambda: distribution.curve(opened, chosen, Metric.TTFT),
+            scalars,
+            "scan of two columns",
+        ),
+        "pooled gaps of one run": (
+            lambda: distribution.describe(opened, one, Metric.GAP),
+            gaps,
+            "sum over its gaps",
+        ),
+    }
+    return [
+        Measured(what, against, cpu_s(work) / least)
+        for what, (work, least, against) in answers.items()
+    ]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmarks and print their ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=10_000, help="requests in a run")
+    parser.add_argument("--runs", type=int, default=20, help="runs in the library")
+    parser.add_argument("--gaps", type=int, default=100, help="stream gaps in a request")
+    said = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="headway-bench-") as name:
+        importing = Path(name) / "import"
+        importing.mkdir()
+        found = bench_import(importing, said.requests, said.gaps)
+        found += bench_queries(Path(name) / "library", said.runs, said.requests, said.gaps)
+    sys.stdout.write(
+        f"{said.runs} runs × {said.requests} requests × {said.gaps} gaps, "
+        f"{os.cpu_count()} cores, {len(sql.names())} queries\n"
+    )
+    for line in found:
+        sys.stdout.write(f"{line.what:34} {line.value:8.2f} {line.unit:6} {line.against}\n")
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sys.stdout.write(f"peak memory {peak_mb:.0f} MB\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
