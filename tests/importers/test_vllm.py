@@ -161,7 +161,7 @@ def test_totals_alone_are_refused_with_the_options_to_use(result: Callable[[str]
 def test_a_run_of_a_sweep(fixtures: Path, import_vllm: type_import) -> None:
     (path,) = fixtures.glob("vllm/sweep/*/run=0.json")
     info = import_vllm(path).info
-    assert info.label == "SERVE--max_num_seqs=8-BENCH--r3"
+    assert info.label == "max_num_seqs=8"
     assert info.policy is None
     assert info.replicate == 0
     assert info.load.declared_rps == 3.0

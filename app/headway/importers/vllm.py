@@ -32,6 +32,7 @@ from headway.model import (
 from headway.record import Run, requests_table
 
 _SWEEP_RUN = re.compile(r"run=\d+\.json")
+_SWEEP_FOLDER = re.compile(r"SERVE--(?P<server>.+?)(?:-BENCH--.*)?")
 _SAME_INSTANT_S = 2e-6
 _MAX_UNACCOUNTED = 1_000_000
 
@@ -93,14 +94,24 @@ def _forced(options: dict[str, str] | None) -> bool | None:
     return options.get("ignore-eos") == FLAG or options.get("dataset-name") == "random"
 
 
+def _label(source: Source, bench: Bench) -> str | None:
+    """Return the file's label, else the server options a sweep names its folder after.
+
+    They alone tell one server configuration of a sweep from another; the load options that follow
+    them in the folder's name belong to the load.
+    """
+    said = as_text(bench.scalars.get("label"))
+    folder = _SWEEP_FOLDER.fullmatch(source.path.parent.name)
+    if said is not None or folder is None or not _SWEEP_RUN.fullmatch(source.path.name):
+        return said
+    return as_text(folder["server"])
+
+
 def _describe(
     source: Source, place: int, bench: Bench, notes: run_json.Notes, n_offered: int
 ) -> RunInfo:
     planned = as_whole(bench.scalars.get("num_prompts"))
     is_declared = planned is not None and planned >= bench.n_rows
-    label = as_text(bench.scalars.get("label"))
-    if label is None and _SWEEP_RUN.fullmatch(source.path.name):
-        label = as_text(source.path.parent.name)
     return RunInfo(
         run_id=source.run_id(place),
         study="",
@@ -118,7 +129,7 @@ def _describe(
         index_basis=IndexBasis.ORDER,
         token_basis="the server's usage, or the client's count of the text where usage is missing",
         completion_times=True,
-        label=label,
+        label=_label(source, bench),
         replicate=as_whole(bench.scalars.get("run_number")),
         tool=vllm_report.tool_report(bench),
         manifest=vllm_report.manifest(bench, notes.bench_options),
