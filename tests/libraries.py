@@ -74,3 +74,19 @@ def open_runs(library: Path, *runs: record.Run) -> catalog.Catalog:
     for run in runs:
         write(run, library)
     return catalog.open_catalog([library])
+
+
+def run_from(opened: catalog.Catalog, folder: str) -> str:
+    """Return the id of the run whose source lay in a folder of that name."""
+    (found,) = [run.run_id for run in opened.runs.values() if folder in run.source_name.split("/")]
+    return found
+
+
+def run_of(opened: catalog.Catalog, policy: str, rps: float) -> str:
+    """Return the id of a policy's complete run at a declared load."""
+    (found,) = [
+        run.run_id
+        for run in opened.runs.values()
+        if (run.policy, run.load.declared_rps, run.time_limit_s) == (policy, rps, None)
+    ]
+    return found

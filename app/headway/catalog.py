@@ -5,9 +5,10 @@ library. It is rebuilt when the path, size or modification time of a file change
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from headway.errors import HeadwayError, MisuseError
 from headway.model import RunInfo
 
 Stamp = tuple[tuple[str, int, int], ...]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,14 @@ class Catalog:
     studies: dict[str, studies.Study]
     broken: tuple[Broken, ...]
     digest: str
+    memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        """Return a value computed once for as long as the data stay what they are."""
+        if key not in self.memo:
+            self.memo[key] = compute()
+        known: _T = self.memo[key]
+        return known
 
     def of_study(self, study: str) -> list[RunInfo]:
         """Return the runs of a study in reading order: policy, kind of load, load, replicate."""

@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 some input refused, 2 misuse.
 
 import sys
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ _LIBRARY = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
+def _one_of(kind: type[StrEnum]) -> click.Choice[str]:
+    """Return the choice of an enum's values: click would offer the names of its members."""
+    return click.Choice([member.value for member in kind])
+
+
 def _fails_plainly(command: Callable[..., None]) -> Callable[..., None]:
     """Turn a HeadwayError into one line on stderr and an exit code."""
 
@@ -45,7 +51,7 @@ def _fails_plainly(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
+@click.version_option(__version__, prog_name="headway")
 def main() -> None:
     """Read LLM-serving benchmark results; account for every offered request."""
 
@@ -99,13 +105,9 @@ def import_(
 @click.option("--run", "run_ids", multiple=True, help="Run id; repeat for more. Default: all.")
 @click.option("--study", help="Only the runs of this study.")
 @click.option("--percentiles", default="50,90,95,99", show_default=True)
-@click.option(
-    "--method", type=click.Choice(list(Method)), default=Method.NEAREST, show_default=True
-)
-@click.option("--basis", type=click.Choice(list(Basis)), default=Basis.OFFERED, show_default=True)
-@click.option(
-    "--origin", type=click.Choice(list(Origin)), default=Origin.SCHEDULED, show_default=True
-)
+@click.option("--method", type=_one_of(Method), default="nearest", show_default=True)
+@click.option("--basis", type=_one_of(Basis), default="offered", show_default=True)
+@click.option("--origin", type=_one_of(Origin), default="scheduled", show_default=True)
 @click.option("--window", default="..", help="A..B over scheduled times, e.g. 0..60s or 500ms..2s.")
 @_JSON
 @_fails_plainly
@@ -336,7 +338,8 @@ def _print_import(report: ingest.Report) -> None:
 def _table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "(no rows)"
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    shown = [{name: _printable(value) for name, value in row.items()} for row in rows]
+    frame = pl.DataFrame(shown, infer_schema_length=None)
     with pl.Config(
         tbl_rows=-1,
         tbl_cols=-1,
@@ -348,6 +351,13 @@ def _table(rows: list[dict[str, Any]]) -> str:
         tbl_formatting="ASCII_MARKDOWN",
     ):
         return str(frame)
+
+
+def _printable(value: Any) -> Any:
+    """Return text from a file without what would steer a terminal or break the line."""
+    if not isinstance(value, str):
+        return value
+    return "".join(letter if letter.isprintable() else " " for letter in value)
 
 
 def _print_json(document: object) -> None:

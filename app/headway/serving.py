@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ from headway import catalog, ingest
 from headway.errors import ImportRefusedError, MisuseError
 
 PATHS_VARIABLE = "HEADWAY_PATHS"
+_PATIENCE_S = 10
 _ENTRY = Path(__file__).parent / "web" / "asgi.py"
 
 
@@ -27,7 +29,7 @@ def serve(paths: Sequence[Path], *, port: int, address: str) -> int:
     ImportRefusedError
         A raw result file cannot be imported.
     """
-    with TemporaryDirectory(prefix="headway-") as folder:
+    with _stoppable(), TemporaryDirectory(prefix="headway-") as folder:
         shown = _shown(paths, Path(folder))
         environment = os.environ | {
             PATHS_VARIABLE: os.pathsep.join(str(path.resolve()) for path in shown)
@@ -37,10 +39,41 @@ def serve(paths: Sequence[Path], *, port: int, address: str) -> int:
         # Streamlit would ask the internet for its own address when it binds to every interface.
         options += ["--browser.serverAddress", "localhost"]
         process = subprocess.Popen([*command, *options], env=environment)  # noqa: S603 our own entry
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: process.terminate())
-        code = process.wait()
-        return 0 if code == -signal.SIGTERM else code
+        try:
+            return process.wait()
+        finally:
+            _end(process)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Leave by an exception when told to stop, so that everything on the way is cleaned up.
+
+    A second signal changes nothing: the first is being obeyed.
+    """
+
+    def stop(*_: object) -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        sys.exit(0)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _shown(paths: Sequence[Path], scratch: Path) -> list[Path]:

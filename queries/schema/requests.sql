@@ -1,6 +1,7 @@
 -- One row per request of every run: the scalar columns of the record.
 -- The constraints repeat the record's rules where one row alone can break them, so that a number
--- is never computed from a row that cannot be.
+-- is never computed from a row that cannot be. `place` is the request's place in its run by arrival,
+-- among the measured requests whose arrival is known: blocks of arrivals are cut from it.
 CREATE TYPE outcome AS ENUM(
     'completed',
     'truncated',
@@ -49,6 +50,7 @@ CREATE TABLE requests (
     replica VARCHAR,
     n_chunks INTEGER CHECK (n_chunks >= 1),
     max_gap_us BIGINT CHECK (max_gap_us >= 0),
+    place INTEGER CHECK (place >= 1),
     CHECK (ttft_us <= latency_us),
     CHECK (latency_us IS NULL OR outcome = 'completed' OR source_success),
     CHECK (outcome != 'not_sent' OR (sent_us IS NULL AND ttft_us IS NULL))

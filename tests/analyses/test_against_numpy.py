@@ -103,7 +103,7 @@ def in_window(rows: Sequence[Row], window: Window) -> list[Row]:
 
 
 def slip_us(rows: Sequence[Row], row: Row, origin: Origin) -> int:
-    """Return what the origin adds to a latency; it is the schedule only where all sends have one."""
+    """Return what the origin adds: the schedule counts only where every send has one."""
     measured = [each for each in rows if each["phase"] == "measured"]
     scheduled = any("scheduled_us" in each for each in measured) and not any(
         "sent_us" in each and "scheduled_us" not in each for each in measured

@@ -1,13 +1,16 @@
 """How long did requests wait, and how evenly did their answers stream?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from headway import sql
+from headway.analyses import correlation
 from headway.catalog import Catalog
-from headway.model import Basis, Metric, Selection, Status
+from headway.model import Basis, Method, Metric, Selection, Status
+from headway.stats.effective import effective_of_metric
+from headway.stats.intervals import order_statistic_ranks
 
 DEFAULT_SHARES = (0.5, 0.9, 0.95, 0.99)
 _EDGE = 1.25
@@ -60,7 +63,7 @@ def describe(
     """Describe a metric of every selected run, by stratum.
 
     Runs come in the order of the selection; a run without a population gets one description whose
-    status says why there is no number.
+    status says why there is no number. Percentiles come without bounds: `bounded` adds them.
     """
     values = _values(selection, metric)
     counts = sql.load("distribution/summary").run(catalog.connection, **values)
@@ -84,6 +87,58 @@ def describe(
         for run_id, descriptions in found.items()
         for description in descriptions or [_without_population(run_id, selection, metric)]
     ]
+
+
+def bounded(
+    catalog: Catalog, selection: Selection, metric: Metric, described: Sequence[Description]
+) -> list[Description]:
+    """Add to nearest-rank percentiles of the offered their bounds for traffic like this.
+
+    The bounds are two observed values: 95% order statistics on the effective number of requests
+    (`headway.stats.intervals`). Where requests are too few no bound exists, and it stays None.
+    Other populations, strata and pooled gaps have none: their correlation was not studied.
+    """
+    if selection.basis is not Basis.OFFERED or selection.method is not Method.NEAREST:
+        return list(described)
+    return [
+        each
+        if each.stratum != "all" or not each.percentiles or metric is Metric.GAP
+        else replace(each, percentiles=_bounds(catalog, selection, metric, each))
+        for each in described
+    ]
+
+
+def _bounds(
+    catalog: Catalog, selection: Selection, metric: Metric, described: Description
+) -> tuple[Percentile, ...]:
+    run_id = described.run_id
+    known = correlation.correlation(catalog, run_id, selection.window, selection.origin)
+    if metric not in known.parts:
+        return described.percentiles
+    part, n = known.parts[metric], described.denominator
+    effective = effective_of_metric(part, n)
+    if effective is None:
+        return described.percentiles
+    ranks = [
+        order_statistic_ranks(effective.n_eff, n, point.share, 0.95)
+        for point in described.percentiles
+    ]
+    # The middle of a rank's interval of shares asks for exactly that rank.
+    wanted = {rank: (rank - 0.5) / n for pair in ranks for rank in pair if rank is not None}
+    one = replace(selection, run_ids=(run_id,))
+    values = {
+        point.share: point.value_ms
+        for each in describe(catalog, one, metric, sorted(set(wanted.values())))
+        for point in each.percentiles
+    }
+    return tuple(
+        replace(
+            point,
+            low_ms=None if low is None else values[wanted[low]],
+            high_ms=None if high is None else values[wanted[high]],
+        )
+        for point, (low, high) in zip(described.percentiles, ranks, strict=True)
+    )
 
 
 def curve(catalog: Catalog, selection: Selection, metric: Metric) -> pl.DataFrame:

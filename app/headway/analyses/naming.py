@@ -31,6 +31,18 @@ def load_text(load: Load, measured_rps: float | None = None) -> str:
     return f"load not recorded{cap}"
 
 
+def axis_of(run: RunInfo, measured_rps: float | None) -> float | None:
+    """Return where a run stands on its load axis; None for a run that stands off the axes.
+
+    Closed loops stand on an axis of concurrency, which is never mixed with offered rates.
+    """
+    if run.load.kind is LoadKind.CLOSED:
+        return run.load.concurrency
+    if run.load.kind is LoadKind.UNLIMITED:
+        return None
+    return run.load.declared_rps if run.load.declared_rps is not None else measured_rps
+
+
 def titles(runs: Iterable[RunInfo], measured_rps: Mapping[str, float | None]) -> dict[str, str]:
     """Return a different name for every run, as short as the runs allow.
 

@@ -65,27 +65,21 @@ def points(catalog: Catalog, selection: Selection, objective: Objective | None) 
             title=titles[run.run_id],
             policy=naming.line_of(run),
             load=naming.load_text(run.load, measured.get(run.run_id)),
-            x=_x(run, measured.get(run.run_id)),
-            n=met[run.run_id].n_met
-            if run.run_id in met
-            else _completed(counted[run.run_id], objective),
-            n_open=sum(counted[run.run_id].outcomes[outcome] for outcome in _OPEN),
+            x=naming.axis_of(run, measured.get(run.run_id)),
+            n=n,
+            n_open=n_open,
             n_offered=counted[run.run_id].n_offered,
         )
         for run in runs
+        for n, n_open in [_counts(counted[run.run_id], met.get(run.run_id))]
     ]
 
 
-def _completed(account: accounting.Account, objective: Objective | None) -> int:
-    return 0 if objective else account.outcomes[Outcome.COMPLETED]
-
-
-def _x(run: RunInfo, measured_rps: float | None) -> float | None:
-    if run.load.kind is LoadKind.CLOSED:
-        return run.load.concurrency
-    if run.load.kind is LoadKind.UNLIMITED:
-        return None
-    return run.load.declared_rps if run.load.declared_rps is not None else measured_rps
+def _counts(account: accounting.Account, attainment: rates.Attainment | None) -> tuple[int, int]:
+    """Return how many met the objective, or completed without one, and how many are open."""
+    if attainment is not None:
+        return attainment.n_met, attainment.n_open
+    return account.outcomes[Outcome.COMPLETED], sum(account.outcomes[each] for each in _OPEN)
 
 
 def default_runs(catalog: Catalog, study: str) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from headway import sql
 from headway.analyses.accounting import Interval, intervals
 from headway.catalog import Catalog
@@ -33,13 +35,29 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Attainment:
-    """Offered requests of a run that met an objective: a fact of this run, not a verdict."""
+    """Offered requests of a run that met an objective: a fact of this run, not a verdict.
+
+    `n_open` requests were open and past no limit when the run ended; they bound the share from
+    above. `blocks` are (offered, met) of the ten tenths by arrival, fewer where arrivals are
+    unknown.
+    """
 
     run_id: str
     n_offered: int
     n_met: int
     n_no_cadence: int
-    attained: float
+    n_open: int
+    blocks: tuple[tuple[int, int], ...]
+
+    @property
+    def attained(self) -> float:
+        """Share of offered requests that met the objective, all open ones missed."""
+        return self.n_met / self.n_offered
+
+    @property
+    def attainable(self) -> float:
+        """Share of offered requests that met the objective, all open ones met."""
+        return (self.n_met + self.n_open) / self.n_offered
 
 
 def rates(catalog: Catalog, selection: Selection) -> dict[str, Rates]:
@@ -53,7 +71,7 @@ def attainments(
 ) -> dict[str, Attainment]:
     """Count, for every selected run, the offered requests that met all declared limits."""
     limits = objective.limits()
-    rows = sql.load("acceptance/attainment").run(
+    rows = sql.load("acceptance/blocks").run(
         catalog.connection,
         run_ids=list(selection.run_ids),
         start_us=selection.window.start_us,
@@ -64,7 +82,23 @@ def attainments(
         stall_limit_ms=limits.get(Metric.STALL),
         latency_limit_ms=limits.get(Metric.LATENCY),
     )
-    return {row["run_id"]: Attainment(**row) for row in rows.iter_rows(named=True)}
+    return {
+        run_id: _attainment(run_id, mine)
+        for (run_id,), mine in rows.group_by("run_id", maintain_order=True)
+        if isinstance(run_id, str)
+    }
+
+
+def _attainment(run_id: str, rows: pl.DataFrame) -> Attainment:
+    placed = rows.filter(pl.col("block").is_not_null())
+    return Attainment(
+        run_id=run_id,
+        n_offered=int(rows["n_offered"].sum()),
+        n_met=int(rows["n_met"].sum()),
+        n_no_cadence=int(rows["n_no_cadence"].sum()),
+        n_open=int(rows["n_open"].sum()),
+        blocks=tuple(zip(placed["n_offered"], placed["n_met"], strict=True)),
+    )
 
 
 def goodput_rps(attainment: Attainment | None, rate: Rates) -> float | None:

@@ -22,10 +22,11 @@ class Look:
     muted: str
     grid: str
     band: str
+    paper: str
 
 
-LIGHT_LOOK = Look(LIGHT, "#1F2933", "#5F6B7A", "#E3E7EC", "#8A97A6")
-DARK_LOOK = Look(DARK, "#E8EDF2", "#A3AFBD", "#323C48", "#7C8896")
+LIGHT_LOOK = Look(LIGHT, "#1F2933", "#5F6B7A", "#E3E7EC", "#8A97A6", "#FFFFFF")
+DARK_LOOK = Look(DARK, "#E8EDF2", "#A3AFBD", "#323C48", "#7C8896", "#11161C")
 
 
 def look(*, dark: bool) -> Look:

@@ -1,4 +1,19 @@
--- Fills `requests` from the run files; the stream chunks stay in the files.
+-- Fills `requests` from one run file; the stream chunks stay in the file.
 INSERT INTO requests BY NAME
-SELECT * EXCLUDE (chunk_gaps_us, chunk_tokens)
-FROM request_files;
+WITH placed AS (
+    SELECT
+        * EXCLUDE (chunk_gaps_us, chunk_tokens),
+        phase = 'measured' AND coalesce(scheduled_us, sent_us) IS NOT NULL AS has_place
+    FROM request_files
+)
+
+SELECT
+    * EXCLUDE (has_place),
+    CASE
+        WHEN has_place
+            THEN row_number() OVER (
+                PARTITION BY has_place
+                ORDER BY coalesce(scheduled_us, sent_us), request_index
+            )
+    END AS place
+FROM placed;

@@ -30,4 +30,4 @@ with left:
     home_parts.loaded(runs)
 with right:
     home_parts.record(study)
-state.provenance("acceptance/attainment", "accounting/outcomes")
+state.provenance("acceptance/blocks", "accounting/outcomes")

@@ -1,0 +1,74 @@
+"""How many independent requests is a run worth, and did it keep steady and on schedule?
+
+These parts depend on latencies only. They are computed once for a run, a window and an origin, and
+stay when an objective changes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from headway import sql
+from headway.catalog import Catalog
+from headway.model import Metric, Origin, Window
+from headway.stats.effective import LatencyParts, in_flight, latency_parts
+from headway.stats.slip import Slip, slip
+from headway.stats.steadiness import Steadiness, steadiness
+
+_METRICS = (Metric.TTFT, Metric.TPOT, Metric.STALL, Metric.LATENCY)
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """The latency parts of the design effect by metric, and whether the run was steady.
+
+    `parts` is empty where arrivals are unknown: then there is no effective number of requests.
+    """
+
+    parts: dict[Metric, LatencyParts]
+    steady: Steadiness
+
+
+def correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Correlation:
+    """Return what a run's latencies say about correlation, remembered with the catalog."""
+    key = ("correlation", run_id, window, origin)
+    return catalog.remember(key, lambda: _correlation(catalog, run_id, window, origin))
+
+
+def slip_of(catalog: Catalog, run_id: str, ttft_limit_ms: float | None) -> Slip | None:
+    """Return how far the sends of a run lagged behind its schedule; None where it is unknown."""
+    rows = sql.load("acceptance/slip").run(catalog.connection, run_id=run_id)
+    limit_us = None if ttft_limit_ms is None else ttft_limit_ms * 1000
+    return slip(rows["scheduled_us"].to_numpy(), rows["sent_us"].to_numpy(), limit_us)
+
+
+def _correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Correlation:
+    rows = sql.load("acceptance/requests").run(
+        catalog.connection, run_id=run_id, start_us=None, end_us=None, origin=origin.value
+    )
+    placed = rows.filter(pl.col("arrival_us").is_not_null())
+    if placed.is_empty():
+        return Correlation({}, Steadiness.UNKNOWN)
+    # What was under way before the window began is in flight inside it: the whole run comes first.
+    flying = in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())
+    inside = _inside(placed["arrival_us"], window)
+    parts = {
+        metric: latency_parts(
+            placed[metric.value].fill_null(0).to_numpy()[inside],
+            flying[inside],
+            placed[metric.value].is_not_null().to_numpy()[inside],
+        )
+        for metric in _METRICS
+    }
+    return Correlation(parts, steadiness(placed[Metric.TTFT.value].to_numpy()[inside]))
+
+
+def _inside(arrival_us: pl.Series, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    arrivals = arrival_us.to_numpy()
+    kept = np.ones(len(arrivals), bool)
+    if window.start_us is not None:
+        kept &= arrivals >= window.start_us
+    if window.end_us is not None:
+        kept &= arrivals < window.end_us
+    return kept

@@ -1,0 +1,302 @@
+"""The acceptance envelope over load: verdict strips, and what happens along the load axis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from headway.analyses.acceptance import Asked
+from headway.analyses.distribution import Percentile
+from headway.analyses.envelope import CONCURRENCY, Envelope
+from headway.analyses.load_curves import LoadPoint
+from headway.figures import text, theme
+from headway.figures.verdicts import MARKS, WORDS
+from headway.model import Metric, Outcome
+from headway.stats.verdicts import Verdict
+
+_BANDS = {
+    # Colour, hatch and words: the band is never told by its colour alone.
+    Verdict.ACCEPTED: ("accepted", ""),
+    Verdict.UNDECIDED: ("unsure", "/"),
+    Verdict.REJECTED: ("rejected", "x"),
+}
+_ROW_HEIGHT = 58
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A stretch of a strip between tested loads."""
+
+    start: float
+    end: float
+    verdict: Verdict
+
+
+def bands(each: Envelope) -> list[Band]:
+    """Return the stretches between tested loads; beyond the tested loads there are none.
+
+    From the lowest tested load to the last accepted one loads are accepted, from the first rejected
+    one on rejected, and between the two nothing is known.
+    """
+    tested = sorted(load for load in each.verdicts if load != float("inf"))
+    if not tested:
+        return []
+    accepted, rejected = each.bracket.last_accepted, each.bracket.first_rejected
+    unsure_from = tested[0] if accepted is None else accepted
+    unsure_to = tested[-1] if rejected is None else rejected
+    stretches = [
+        Band(tested[0], unsure_from, Verdict.ACCEPTED),
+        Band(unsure_from, unsure_to, Verdict.UNDECIDED),
+        Band(unsure_to, tested[-1], Verdict.REJECTED),
+    ]
+    return [band for band in stretches if band.end > band.start]
+
+
+def strips(found: Sequence[Envelope], asked: Asked, look: theme.Look) -> go.Figure:
+    """Draw one strip per configuration, with the verdict of every tested load on it."""
+    figure = go.Figure()
+    seen: set[Verdict] = set()
+    for each in found:
+        for band in bands(each):
+            figure.add_trace(_band(each, band, look, legend=band.verdict not in seen))
+            seen.add(band.verdict)
+    for verdict in Verdict:
+        figure.add_trace(_marks(found, asked, verdict, look))
+    axis = "concurrency" if found and found[0].axis == CONCURRENCY else "offered load (req/s)"
+    figure.update_layout(
+        height=110 + _ROW_HEIGHT * len(found),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        barmode="overlay",
+        bargap=0.45,
+        hovermode="closest",
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        xaxis={"title": f"{axis}; blank: not tested", "rangemode": "tozero"},
+        yaxis={"autorange": "reversed", "type": "category"},
+    )
+    return figure
+
+
+def _band(each: Envelope, band: Band, look: theme.Look, *, legend: bool) -> go.Bar:
+    name, hatch = _BANDS[band.verdict]
+    return go.Bar(
+        x=[band.end - band.start],
+        base=[band.start],
+        y=[text.plain(each.line)],
+        orientation="h",
+        name=name,
+        legendgroup=name,
+        showlegend=legend,
+        opacity=0.45,
+        marker={
+            "color": _colour(band.verdict, look),
+            "pattern": {"shape": hatch, "fgcolor": look.ink, "size": 6},
+        },
+        hovertemplate=f"{name} from {band.start:g} to {band.end:g}<extra></extra>",
+    )
+
+
+def _colour(verdict: Verdict, look: theme.Look) -> str:
+    """Return blue-green for accepted, orange for rejected, grey for neither."""
+    return {
+        Verdict.ACCEPTED: look.palette[2],
+        Verdict.REJECTED: look.palette[1],
+        Verdict.UNDECIDED: look.band,
+    }[verdict]
+
+
+def _marks(
+    found: Sequence[Envelope], asked: Asked, verdict: Verdict, look: theme.Look
+) -> go.Scatter:
+    tested = [
+        (each.line, judged)
+        for each in found
+        for judged in each.judged
+        if judged.x is not None and judged.verdict(asked) is verdict
+    ]
+    return go.Scatter(
+        x=[judged.x for _, judged in tested],
+        y=[text.plain(line) for line, _ in tested],
+        mode="markers+text",
+        text=[MARKS[verdict]] * len(tested),
+        textfont={"size": 15, "color": look.ink},
+        textposition="middle center",
+        marker={
+            "size": 24,
+            "color": look.paper,
+            "line": {"width": 2, "color": _colour(verdict, look)},
+        },
+        name=f"{MARKS[verdict]} {WORDS[verdict]}",
+        showlegend=bool(tested),
+        customdata=[
+            [text.plain(judged.title), judged.n_met, judged.n_offered, judged.run.run_id]
+            for _, judged in tested
+        ],
+        hovertemplate="%{customdata[0]}<br>%{customdata[1]:,} of %{customdata[2]:,} met"
+        f"<br>{WORDS[verdict]}<extra></extra>",
+    )
+
+
+def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
+    """Draw four panels on one load axis: TTFT tail, stall tail, completions, goodput."""
+    figure = make_subplots(
+        rows=2,
+        cols=2,
+        shared_xaxes="all",
+        vertical_spacing=0.13,
+        horizontal_spacing=0.09,
+        subplot_titles=(
+            "TTFT p99 of offered (s)",
+            "longest stall p99 of offered (s)",
+            "completed in the window (req/s)",
+            "goodput: met the objective (req/s)",
+        ),
+    )
+    lines = list(dict.fromkeys(point.line for point in points))
+    for place, line in enumerate(lines):
+        mine = sorted((p for p in points if p.line == line), key=lambda p: p.x)
+        figure.add_trace(_tail(mine, Metric.TTFT, place, look), row=1, col=1)
+        figure.add_trace(_tail(mine, Metric.STALL, place, look), row=1, col=2)
+        figure.add_trace(_rate(mine, "completed_rps", place, look), row=2, col=1)
+        figure.add_trace(_rate(mine, "goodput_rps", place, look), row=2, col=2)
+    most = max((point.x for point in points), default=1.0)
+    for column in (1, 2):
+        figure.add_trace(_diagonal(most, look), row=2, col=column)
+        figure.update_xaxes(title="offered load (req/s)", rangemode="tozero", row=2, col=column)
+        figure.update_yaxes(type="log", row=1, col=column)
+        figure.update_yaxes(rangemode="tozero", row=2, col=column)
+    figure.update_layout(
+        height=620,
+        margin={"l": 10, "r": 10, "t": 60, "b": 10},
+        legend={"orientation": "h", "y": 1.07, "yanchor": "bottom"},
+        hovermode="closest",
+    )
+    return figure
+
+
+def _style(place: int, look: theme.Look) -> dict[str, object]:
+    colour = look.palette[place % len(look.palette)]
+    return {
+        "line": {"color": colour, "dash": theme.PLOTLY_DASHES[place % 6], "width": 2},
+        "marker": {"symbol": theme.SYMBOLS[place % 6], "size": 8, "color": colour},
+    }
+
+
+def _tail(points: Sequence[LoadPoint], metric: Metric, place: int, look: theme.Look) -> go.Scatter:
+    """Draw a percentile with its bounds; a load where it is not reached has a gap in the line."""
+    described = [point.ttft if metric is Metric.TTFT else point.stall for point in points]
+    tails = [each.percentiles[-1] if each.percentiles else None for each in described]
+    values = [_seconds(tail.value_ms) if tail else None for tail in tails]
+    upper = [_seconds(tail.high_ms) if tail else None for tail in tails]
+    lower = [_seconds(tail.low_ms) if tail else None for tail in tails]
+    joined = len({point.x for point in points}) == len(points)
+    return go.Scatter(
+        x=[point.x for point in points],
+        y=values,
+        mode="lines+markers" if joined else "markers",
+        name=text.plain(points[0].line),
+        legendgroup=points[0].line,
+        showlegend=metric is Metric.TTFT,
+        connectgaps=False,
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [_above(v, u) for v, u in zip(values, upper, strict=True)],
+            "arrayminus": [_above(low, v) for v, low in zip(values, lower, strict=True)],
+            "thickness": 1,
+            "width": 3,
+        },
+        customdata=[
+            [text.plain(point.title), _said(tail)]
+            for point, tail in zip(points, tails, strict=True)
+        ],
+        hovertemplate="%{customdata[0]}<br>%{customdata[1]}<extra></extra>",
+        **_style(place, look),
+    )
+
+
+def _seconds(value_ms: float | None) -> float | None:
+    return None if value_ms is None else value_ms / 1000
+
+
+def _above(low: float | None, high: float | None) -> float:
+    return 0.0 if low is None or high is None else high - low
+
+
+def _said(tail: Percentile | None) -> str:
+    if tail is None:
+        return text.NOT_RECORDED
+    if tail.value_ms is None:
+        return "p99 not reached"
+    low = "no lower bound" if tail.low_ms is None else text.duration(tail.low_ms)
+    high = "no upper bound" if tail.high_ms is None else text.duration(tail.high_ms)
+    return f"p99 {text.duration(tail.value_ms)}; for traffic like this {low} to {high}"
+
+
+def _rate(points: Sequence[LoadPoint], name: str, place: int, look: theme.Look) -> go.Scatter:
+    joined = len({point.x for point in points}) == len(points)
+    return go.Scatter(
+        x=[point.x for point in points],
+        y=[getattr(point, name) for point in points],
+        mode="lines+markers" if joined else "markers",
+        name=text.plain(points[0].line),
+        legendgroup=points[0].line,
+        showlegend=False,
+        customdata=[[text.plain(point.title)] for point in points],
+        hovertemplate="%{customdata[0]}<br>%{y:.3g} req/s<extra></extra>",
+        **_style(place, look),
+    )
+
+
+def _diagonal(most: float, look: theme.Look) -> go.Scatter:
+    """Return the line on which everything offered is carried, as a trace that follows the theme."""
+    return go.Scatter(
+        x=[0, most],
+        y=[0, most],
+        mode="lines",
+        line={"color": look.muted, "dash": "dot", "width": 1.5},
+        name="all that is offered",
+        legendgroup="diagonal",
+        showlegend=False,
+        hovertemplate="completed = offered<extra></extra>",
+    )
+
+
+_SHADES = {
+    Outcome.COMPLETED: 2,
+    Outcome.TRUNCATED: 3,
+    Outcome.REJECTED: 1,
+    Outcome.TIMED_OUT: 4,
+    Outcome.CANCELLED: 5,
+    Outcome.FAILED: 0,
+}
+
+
+def outcomes(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
+    """Draw the shares of the outcomes of every run, each bar the whole of what was offered."""
+    figure = go.Figure()
+    shown = [o for o in Outcome if any(point.shares[o] for point in points)]
+    for outcome in shown:
+        shade = _SHADES.get(outcome)
+        figure.add_trace(
+            go.Bar(
+                y=[text.plain(point.title) for point in points],
+                x=[point.shares[outcome] for point in points],
+                orientation="h",
+                name=text.outcome(outcome),
+                marker={
+                    "color": look.band if shade is None else look.palette[shade],
+                    "pattern": {"shape": "" if outcome is Outcome.COMPLETED else "/"},
+                },
+                hovertemplate="%{y}: %{x:.1%} " + text.outcome(outcome) + "<extra></extra>",
+            )
+        )
+    figure.update_layout(
+        barmode="stack",
+        height=90 + 26 * len(points),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+        xaxis={"tickformat": ".0%", "range": [0, 1], "title": "share of offered requests"},
+        yaxis={"autorange": "reversed", "type": "category"},
+    )
+    return figure

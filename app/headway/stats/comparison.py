@@ -1,0 +1,109 @@
+"""Do two policies differ by more than their runs differ among themselves?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from headway.stats.intervals import LEVEL
+
+MIN_RUNS = 3
+BAND = 0.05
+
+
+class Difference(StrEnum):
+    """What replicated runs say about B against A, for a quantity where less is better."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_MEANINGFUL_DIFFERENCE = "no_meaningful_difference"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """B over A, with a 95% interval and the p-value of "no difference"."""
+
+    ratio: float
+    low: float
+    high: float
+    p: float
+
+
+def welch_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Ratio | None:
+    """Compare a positive quantity of replicated runs, such as a percentile, by its logarithm.
+
+    Parameters
+    ----------
+    a, b
+        Shapes (k,) and (m,): one value for each run.
+
+    Returns
+    -------
+    Ratio or None
+        None with fewer than three runs on a side, or where a value is not finite and positive: a
+        percentile that was not reached in one run has no logarithm. Compare shares then. Runs that
+        agree exactly on both sides give an interval without width, and p of 0 or 1.
+
+    Notes
+    -----
+    Welch (1947) on logarithms, so that the interval is one of ratios.
+    """
+    logs = [np.log(x) for x in (np.asarray(a, float), np.asarray(b, float)) if _has_logs(x)]
+    if len(logs) < 2:
+        return None
+    first, second = logs
+    difference = float(second.mean() - first.mean())
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        ratio = float(np.exp(difference))
+        return Ratio(ratio, ratio, ratio, float(difference == 0))
+    test = stats.ttest_ind(second, first, equal_var=False)
+    interval = test.confidence_interval(level)
+    low, high = float(np.exp(interval.low)), float(np.exp(interval.high))
+    return Ratio(float(np.exp(difference)), low, high, float(test.pvalue))
+
+
+def _has_logs(values: NDArray[np.float64]) -> bool:
+    return len(values) >= MIN_RUNS and bool(np.all(np.isfinite(values) & (values > 0)))
+
+
+def judge_difference(found: Ratio | None, band: float = BAND) -> Difference:
+    """Judge a ratio by a practical band that was declared before.
+
+    Inside the band: no meaningful difference; wholly outside: better or worse; else undecided.
+    The band is [1 − band, 1 + band].
+    """
+    if found is None:
+        return Difference.UNDECIDED
+    if found.high < 1 - band:
+        return Difference.BETTER
+    if found.low > 1 + band:
+        return Difference.WORSE
+    if found.low >= 1 - band and found.high <= 1 + band:
+        return Difference.NO_MEANINGFUL_DIFFERENCE
+    return Difference.UNDECIDED
+
+
+def mcnemar(n_only_a: int, n_only_b: int) -> float:
+    """Return the exact p-value that A and B succeed equally often, from the pairs that disagree.
+
+    Notes
+    -----
+    McNemar (1947), exact: the pairs that succeeded on one side only are binomial(n, ½). 1 where no
+    pair disagrees. Within one pair of runs it says nothing about other runs.
+    """
+    n = n_only_a + n_only_b
+    return float(stats.binomtest(n_only_a, n, 0.5).pvalue) if n else 1.0
+
+
+def false_discovery(p: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values of secondary metrics adjusted for how many there are.
+
+    Notes
+    -----
+    Benjamini and Hochberg (1995).
+    """
+    return tuple(float(q) for q in stats.false_discovery_control(p)) if p else ()

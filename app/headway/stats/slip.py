@@ -1,0 +1,50 @@
+"""Did the load generator keep its own schedule?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headway.stats.percentiles import nearest_rank
+
+NOTICEABLE_US = 1000
+SHARE_OF_LIMIT = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """How far sends lagged behind the schedule, in microseconds.
+
+    `late_share` is the share sent more than 1 ms late. A generator that fell `behind` makes
+    latencies from the send too short, and they cannot be accepted.
+    """
+
+    p99_us: float
+    max_us: float
+    late_share: float
+    behind: bool
+
+
+def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | None) -> Slip | None:
+    """Return the slip of the requests that were sent; None where the schedule is unknown.
+
+    Parameters
+    ----------
+    scheduled_us, sent_us
+        Shape (n,), one clock; NaN where not recorded.
+    ttft_limit_us
+        Declared TTFT limit; None without one.
+
+    Notes
+    -----
+    Behind: the 99th percentile exceeds 1 ms and 1% of the TTFT limit. (`late_share` is for the
+    reader: on any real client a few sends are a millisecond late.)
+    """
+    late = np.asarray(sent_us, float) - np.asarray(scheduled_us, float)
+    late = np.sort(late[~np.isnan(late)])
+    if len(late) == 0:
+        return None
+    p99 = float(nearest_rank(late, 0.99))
+    allowed = max(NOTICEABLE_US, SHARE_OF_LIMIT * (ttft_limit_us or 0))
+    share = float(np.mean(late > NOTICEABLE_US))
+    return Slip(p99, float(late[-1]), share, p99 > allowed)

@@ -1,0 +1,56 @@
+-- What the effective number of requests of a run is computed from, in order of arrival.
+--
+-- @param run_id VARCHAR The run.
+-- @param start_us BIGINT Start of the window over scheduled times; NULL is the run's own.
+-- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
+-- @param origin VARCHAR Latency counts from: scheduled or sent.
+-- @column request_index INTEGER Position in the workload.
+-- @column arrival_us BIGINT Scheduled time, sent where unknown.
+-- @column left_us BIGINT When it was last in flight; the last instant of the run for open ones.
+-- @column outcome VARCHAR What became of it.
+-- @column ttft_ms DOUBLE TTFT; infinity where it never came.
+-- @column tpot_ms DOUBLE Mean time per output token; infinity where lost, NULL where too short.
+-- @column stall_ms DOUBLE Longest stall; infinity where lost, NULL where too short.
+-- @column latency_ms DOUBLE Completion latency; infinity where it never completed.
+WITH chosen AS (
+    SELECT
+        *,
+        outcome = 'completed' AS completed,
+        coalesce(
+            slip_us(
+                origin_used($origin::VARCHAR, n_placed, has_schedule), scheduled_us, sent_us
+            ),
+            0
+        ) AS slip,
+        max(coalesce(sent_us + latency_us, ended_us, arrival_us)) FILTER (
+            WHERE outcome != 'not_sent'
+        ) OVER () AS run_end_us
+    FROM windowed([$run_id::VARCHAR], $start_us::BIGINT, $end_us::BIGINT)
+)
+
+SELECT
+    request_index,
+    arrival_us,
+    CASE
+        WHEN outcome = 'not_sent' THEN arrival_us
+        WHEN is_open(outcome) THEN greatest(run_end_us, arrival_us)
+        ELSE greatest(coalesce(sent_us + latency_us, ended_us, arrival_us), arrival_us)
+    END AS left_us,
+    outcome::VARCHAR AS outcome,
+    coalesce((ttft_us + slip) / 1000, 'infinity'::DOUBLE) AS ttft_ms,
+    CASE
+        WHEN NOT completed THEN 'infinity'::DOUBLE
+        WHEN is_applicable('tpot_ms', output_tokens, n_chunks)
+            THEN coalesce(tpot_us(latency_us, ttft_us, output_tokens) / 1000, 'infinity'::DOUBLE)
+    END AS tpot_ms,
+    CASE
+        WHEN NOT completed THEN 'infinity'::DOUBLE
+        WHEN is_applicable('stall_ms', output_tokens, n_chunks)
+            THEN coalesce(max_gap_us / 1000, 'infinity'::DOUBLE)
+    END AS stall_ms,
+    CASE
+        WHEN completed THEN coalesce((latency_us + slip) / 1000, 'infinity'::DOUBLE)
+        ELSE 'infinity'::DOUBLE
+    END AS latency_ms
+FROM chosen
+ORDER BY place NULLS LAST, request_index

@@ -1,0 +1,20 @@
+-- What the verdict of a class of requests rests on: the requests of a run, each with its class.
+--
+-- @param run_id VARCHAR The run.
+-- @param run_ids VARCHAR[] All runs that are compared: they cut the classes of length together.
+-- @param start_us BIGINT Start of the window over scheduled times; NULL is the run's own.
+-- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
+-- @param stratum VARCHAR What to split by, such as prompt_length, prefix or segment.
+-- @column request_index INTEGER Position in the workload.
+-- @column stratum VARCHAR The class.
+-- @column stratum_order INTEGER Place of the class among the others.
+SELECT
+    request_index,
+    stratum,
+    stratum_order
+FROM
+    stratified(
+        $run_ids::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT, $stratum::VARCHAR
+    )
+WHERE run_id = $run_id::VARCHAR
+ORDER BY request_index
