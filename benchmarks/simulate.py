@@ -27,12 +27,11 @@ from headway.analyses.error_rates import ErrorRate
 from headway.stats.effective import effective, in_flight, latency_parts
 from headway.stats.intervals import (
     EARLY_STOPPING_LEVEL,
-    LEVEL,
     allowed_failures,
     order_statistic_ranks,
 )
 from headway.stats.steadiness import Steadiness, steadiness
-from headway.stats.verdicts import Attained, Verdict, traffic
+from headway.stats.verdicts import ACCEPT_LEVEL, Attained, Verdict, traffic
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -88,10 +87,14 @@ def first_come(
     """
     gaps = rng.gamma(shape, 1 / (shape * load * slots), (n_runs, n))
     service = rng.lognormal(-0.5, 1, (n_runs, n))
-    arrival, wait = np.cumsum(gaps, axis=1), np.empty((n_runs, n))
-    free = np.zeros((n_runs, slots))
-    rows = np.arange(n_runs)
-    for i in range(n):
+    return serve(np.cumsum(gaps, axis=1), service, slots)
+
+
+def serve(arrival: Floats, service: Floats, slots: int) -> Runs:
+    """Serve each row of requests in order of arrival on its own slots."""
+    wait, free = np.empty(arrival.shape), np.zeros((len(arrival), slots))
+    rows = np.arange(len(arrival))
+    for i in range(arrival.shape[1]):
         slot = free.argmin(axis=1)
         start = np.maximum(arrival[:, i], free[rows, slot])
         free[rows, slot] = start + service[:, i]
@@ -250,13 +253,13 @@ def judge(
         verdict is Verdict.ACCEPTED,
         verdict is Verdict.REJECTED,
         low <= target <= high,
-        bool(failures <= allowed_failures(n, target, LEVEL)),
+        bool(failures <= allowed_failures(n, target, ACCEPT_LEVEL)),
         bool(failures <= allowed_failures(n, target, EARLY_STOPPING_LEVEL)),
         below and above,
         claim(limits.above)[2] is Verdict.ACCEPTED,
         claim(limits.below)[2] is Verdict.REJECTED,
         n_eff,
-        possible is not None and target**possible.n_eff <= 1 - LEVEL,
+        possible is not None and target**possible.n_eff <= 1 - ACCEPT_LEVEL,
         steady is not Steadiness.NOT_STEADY,
     ]
 
@@ -383,11 +386,14 @@ def table(rates: Sequence[ErrorRate]) -> str:
 
 def source(rates: Sequence[ErrorRate]) -> str:
     """Return the rates as Python."""
-    rows = [
-        f"    ErrorRate({', '.join(repr(getattr(rate, f.name)) for f in fields(rate))}),"
-        for rate in rates
-    ]
-    return "\n".join(["RATES: tuple[ErrorRate, ...] = (", *rows, ")"]).replace("'", '"')
+    rows = []
+    for rate in rates:
+        values = [repr(getattr(rate, f.name)).replace("'", '"') for f in fields(rate)]
+        halves = (", ".join(values[:6]), ", ".join(values[6:]))
+        rows.append(
+            "    ErrorRate(\n" + "".join(f"        {half},\n" for half in halves) + "    ),"
+        )
+    return "\n".join(["RATES: tuple[ErrorRate, ...] = (", *rows, ")"])
 
 
 def replace_between(path: Path, start: str, end: str, text: str) -> None:

@@ -90,3 +90,43 @@ def run_of(opened: catalog.Catalog, policy: str, rps: float) -> str:
         if (run.policy, run.load.declared_rps, run.time_limit_s) == (policy, rps, None)
     ]
     return found
+
+
+def offered(
+    n: int, n_met: int, *, jitter_us: int = 0, every_us: int = 200_000
+) -> list[dict[str, Any]]:
+    """Return n requests of a workload that any run repeats: n_met have a TTFT of about 100 ms.
+
+    The others take a second and are spread evenly. Jitter tells runs apart, as a machine does.
+    """
+    n_missed = n - n_met
+    missed = {place * n // n_missed for place in range(n_missed)}
+    rows = []
+    for place in range(n):
+        ttft_us = (1_000_000 if place in missed else 100_000) + jitter_us
+        rows.append(
+            {
+                "scheduled_us": place * every_us,
+                "sent_us": place * every_us,
+                "prompt_tokens": 100 + place % 7,
+                "requested_output_tokens": 10,
+                "output_tokens": 10,
+                "ttft_us": ttft_us,
+                "latency_us": ttft_us + 90_000,
+            }
+        )
+    return rows
+
+
+def replicates(counts: Sequence[int], n: int = 180, **changes: Any) -> list[record.Run]:
+    """Return one run for each count of requests that met, all of the same n requests."""
+    return [
+        make_run(
+            offered(n, n_met, jitter_us=place),
+            f"r{place}",
+            replicate=place,
+            source_sha256=f"{place:064}",
+            **changes,
+        )
+        for place, n_met in enumerate(counts)
+    ]

@@ -6,9 +6,9 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[1]
-MAIN = ROOT / "app" / "headway" / "web" / "main.py"
+MAIN = ROOT / "app" / "headway" / "web" / "entry" / "main.py"
 SAMPLES = ROOT / "sample_data"
-PAGES = ("home", "runs", "distributions", "methods")
+PAGES = ("home", "runs", "distributions", "envelope", "methods")
 
 Open = Callable[..., AppTest]
 

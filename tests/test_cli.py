@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
+from commands import document, headway
 from headway import sql
-from headway.cli import main, parse_percentiles, parse_window
+from headway.cli import main
+from headway.cli.parsing import parse_percentiles, parse_window
 from headway.errors import MisuseError
 from headway.model import Outcome, Window
 from libraries import make_run, write
@@ -57,17 +59,6 @@ SUMMARY_KEYS = {
 }
 METRIC_KEYS = {"status", "n", "denominator", "mean", "max", "p"}
 OUTCOMES = [outcome.value for outcome in Outcome]
-
-
-def headway(*arguments: object, exit_code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == exit_code, result.output
-    return result
-
-
-def document(*arguments: object, exit_code: int = 0) -> Any:
-    """Return the one JSON document that stdout must be."""
-    return json.loads(headway(*arguments, "--json", exit_code=exit_code).stdout)
 
 
 @pytest.fixture
@@ -246,6 +237,20 @@ def test_runs_and_studies_are_chosen_by_name(library: Path) -> None:
     assert [run["run_id"] for run in chosen] == ["r2"]
 
 
+def test_a_run_and_a_study_restrict_together(library: Path) -> None:
+    write(make_run([{}], "r2", study="other"), library)
+    both = ("--run", "r1", "--run", "r2", "--study", "other")
+    chosen = document("summary", "--library", library, *both)["runs"]
+    assert [run["run_id"] for run in chosen] == ["r2"]
+    result = headway("summary", "--library", library, *both[:2], *both[4:], exit_code=2)
+    assert "no run named belongs to the study 'other'; found r1 of 'study'" in result.stderr
+
+
+def test_a_run_named_twice_is_shown_once(library: Path) -> None:
+    chosen = document("summary", "--library", library, "--run", "r1", "--run", "r1")["runs"]
+    assert [run["run_id"] for run in chosen] == ["r1"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -388,7 +393,7 @@ def test_an_unknown_command_is_misuse() -> None:
 
 
 def test_every_command_explains_itself() -> None:
-    for name in ("serve", "import", "summary", "query"):
+    for name in ("serve", "import", "summary", "verdict", "recheck", "query"):
         assert "Usage" in headway(name, "--help").stdout
     assert headway("--version").stdout.startswith("headway, version ")
 

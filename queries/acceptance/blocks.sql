@@ -18,7 +18,7 @@
 -- @column block INTEGER Tenth of the window by arrival, 1 to 10; NULL where arrival is unknown.
 -- @column n_offered BIGINT Offered requests.
 -- @column n_met BIGINT Of these, how many met every declared limit.
--- @column n_no_cadence BIGINT Of those that met, answers too short to have a cadence.
+-- @column n_no_cadence BIGINT Of those that met, answers too short for the cadence that is limited.
 -- @column n_open BIGINT Of these, how many were open and past no limit when the run ended.
 WITH chosen AS (
     SELECT
@@ -36,10 +36,7 @@ sizes AS (
     SELECT
         run_id,
         count(place) AS n,
-        min(place) AS first_place,
-        max(coalesce(sent_us + latency_us, ended_us, arrival_us)) FILTER (
-            WHERE outcome != 'not_sent'
-        ) AS last_seen_us
+        min(place) AS first_place
     FROM chosen
     GROUP BY run_id
 ),
@@ -54,11 +51,12 @@ judged AS (
             chosen.max_gap_us, chosen.slip, $ttft_limit_ms::DOUBLE, $tpot_limit_ms::DOUBLE,
             $stall_limit_ms::DOUBLE, $latency_limit_ms::DOUBLE
         ) AS met,
-        ($tpot_limit_ms::DOUBLE IS NOT NULL OR $stall_limit_ms::DOUBLE IS NOT NULL)
-        AND NOT is_applicable('stall_ms', chosen.output_tokens, chosen.n_chunks) AS no_cadence,
+        lacks_cadence(
+            chosen.output_tokens, chosen.n_chunks, $tpot_limit_ms::DOUBLE, $stall_limit_ms::DOUBLE
+        ) AS no_cadence,
         is_open(chosen.outcome)
         AND NOT is_past_limits(
-            chosen.ttft_us, chosen.max_gap_us, sizes.last_seen_us - chosen.arrival_us,
+            chosen.ttft_us, chosen.max_gap_us, chosen.last_seen_us - chosen.arrival_us,
             chosen.slip, $ttft_limit_ms::DOUBLE, $stall_limit_ms::DOUBLE,
             $latency_limit_ms::DOUBLE
         ) AS still_open

@@ -12,6 +12,9 @@
 -- @column tpot_ms DOUBLE Mean time per output token; infinity where lost, NULL where too short.
 -- @column stall_ms DOUBLE Longest stall; infinity where lost, NULL where too short.
 -- @column latency_ms DOUBLE Completion latency; infinity where it never completed.
+-- @column ttft_least_ms DOUBLE What an open request's TTFT is at least; NULL for all others.
+-- @column stall_least_ms DOUBLE What an open request's longest stall is at least.
+-- @column latency_least_ms DOUBLE What an open request's completion latency is at least.
 WITH chosen AS (
     SELECT
         *,
@@ -21,10 +24,7 @@ WITH chosen AS (
                 origin_used($origin::VARCHAR, n_placed, has_schedule), scheduled_us, sent_us
             ),
             0
-        ) AS slip,
-        max(coalesce(sent_us + latency_us, ended_us, arrival_us)) FILTER (
-            WHERE outcome != 'not_sent'
-        ) OVER () AS run_end_us
+        ) AS slip
     FROM windowed([$run_id::VARCHAR], $start_us::BIGINT, $end_us::BIGINT)
 )
 
@@ -33,8 +33,8 @@ SELECT
     arrival_us,
     CASE
         WHEN outcome = 'not_sent' THEN arrival_us
-        WHEN is_open(outcome) THEN greatest(run_end_us, arrival_us)
-        ELSE greatest(coalesce(sent_us + latency_us, ended_us, arrival_us), arrival_us)
+        WHEN is_open(outcome) THEN greatest(last_seen_us, arrival_us)
+        ELSE greatest(last_known_us(scheduled_us, sent_us, ended_us, latency_us), arrival_us)
     END AS left_us,
     outcome::VARCHAR AS outcome,
     coalesce((ttft_us + slip) / 1000, 'infinity'::DOUBLE) AS ttft_ms,
@@ -51,6 +51,12 @@ SELECT
     CASE
         WHEN completed THEN coalesce((latency_us + slip) / 1000, 'infinity'::DOUBLE)
         ELSE 'infinity'::DOUBLE
-    END AS latency_ms
+    END AS latency_ms,
+    CASE
+        WHEN is_open(outcome)
+            THEN coalesce((ttft_us + slip) / 1000, (last_seen_us - arrival_us) / 1000)
+    END AS ttft_least_ms,
+    CASE WHEN is_open(outcome) THEN max_gap_us / 1000 END AS stall_least_ms,
+    CASE WHEN is_open(outcome) THEN (last_seen_us - arrival_us) / 1000 END AS latency_least_ms
 FROM chosen
 ORDER BY place NULLS LAST, request_index

@@ -35,10 +35,15 @@ CREATE MACRO is_open(outcome) AS
 CREATE MACRO is_past_limits(
     ttft_us, max_gap_us, age_us, slip, ttft_limit_ms, stall_limit_ms, latency_limit_ms
 ) AS
-    coalesce(ttft_us + slip > ttft_limit_ms * 1000, FALSE)
-    OR coalesce(ttft_us IS NULL AND age_us > ttft_limit_ms * 1000, FALSE)
-    OR coalesce(max_gap_us > stall_limit_ms * 1000, FALSE)
-    OR coalesce(age_us > latency_limit_ms * 1000, FALSE);
+    coalesce((ttft_us + slip) / 1000 > ttft_limit_ms, FALSE)
+    OR coalesce(ttft_us IS NULL AND age_us / 1000 > ttft_limit_ms, FALSE)
+    OR coalesce(max_gap_us / 1000 > stall_limit_ms, FALSE)
+    OR coalesce(age_us / 1000 > latency_limit_ms, FALSE);
+
+-- Whether an answer is too short for a cadence that has a limit: that limit does not apply to it.
+CREATE MACRO lacks_cadence(output_tokens, n_chunks, tpot_limit_ms, stall_limit_ms) AS
+    (tpot_limit_ms IS NOT NULL AND NOT is_applicable('tpot_ms', output_tokens, n_chunks))
+    OR (stall_limit_ms IS NOT NULL AND NOT is_applicable('stall_ms', output_tokens, n_chunks));
 
 -- The tenth of n requests that the nth request (from 0) falls into, 1 to 10: the first
 -- n mod 10 tenths are one request larger, as in numpy's array_split.

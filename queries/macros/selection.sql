@@ -1,6 +1,12 @@
 -- Which requests a number counts: runs, window and stratum.
 
+-- The last instant at which anything is known of a request. A latency counts from the send; where
+-- that is unknown, from the schedule.
+CREATE MACRO last_known_us(scheduled_us, sent_us, ended_us, latency_us) AS
+    coalesce(coalesce(sent_us, scheduled_us) + latency_us, ended_us, sent_us, scheduled_us);
+
 -- The interval's own times, what can be known of them, and the origin latencies may count from.
+-- `last_seen_us` is when the run was last heard of: open requests were under way until then.
 CREATE VIEW bounds AS
 SELECT
     run_id,
@@ -8,6 +14,9 @@ SELECT
     count(coalesce(scheduled_us, sent_us)) AS n_placed,
     min(coalesce(scheduled_us, sent_us)) AS first_us,
     max(coalesce(scheduled_us, sent_us)) + 1 AS last_us,
+    max(last_known_us(scheduled_us, sent_us, ended_us, latency_us)) FILTER (
+        WHERE outcome != 'not_sent'
+    ) AS last_seen_us,
     count(scheduled_us) > 0
     AND count(*) FILTER (WHERE sent_us IS NOT NULL AND scheduled_us IS NULL) = 0 AS has_schedule
 FROM requests
@@ -36,6 +45,7 @@ SELECT
     requests.*,
     bounds.n_placed,
     bounds.has_schedule,
+    bounds.last_seen_us,
     coalesce(requests.scheduled_us, requests.sent_us) AS arrival_us
 FROM requests
 INNER JOIN bounds USING (run_id)
@@ -59,6 +69,7 @@ SELECT
     requests.*,
     bounds.n_placed,
     bounds.has_schedule,
+    bounds.last_seen_us,
     coalesce(requests.scheduled_us, requests.sent_us) AS arrival_us
 FROM requests
 INNER JOIN bounds USING (run_id)

@@ -8,29 +8,24 @@
 -- @column output_spread DOUBLE Spread of the output lengths asked for, else delivered.
 -- @column arrival_spread DOUBLE Spread of the times between arrivals; 1 for Poisson arrivals.
 -- @column n_in_groups BIGINT Requests whose prefix group is recorded.
--- @column n_eligible BIGINT Of these, how many were not the first of their group.
+-- @column n_eligible BIGINT Of these, how many were not the first of their group; warm-up counts.
 -- @column n_cached_known BIGINT Requests whose cached tokens are recorded.
 -- @column n_hits BIGINT Of these, how many found cached tokens.
 -- @column n_segmented BIGINT Requests whose segment of the load is recorded.
 -- @column n_burst BIGINT Of these, how many belong to a burst.
 WITH chosen AS (
     SELECT
-        *,
-        coalesce(scheduled_us, sent_us) AS arrival_us,
-        coalesce(requested_output_tokens, output_tokens) AS wanted_tokens,
-        row_number() OVER (
-            PARTITION BY run_id, prefix_group
-            ORDER BY coalesce(scheduled_us, sent_us), request_index
-        ) AS place_in_group
+        requests.*,
+        coalesce(requests.requested_output_tokens, requests.output_tokens) AS wanted_tokens,
+        arrived.place_in_group,
+        coalesce(requests.scheduled_us, requests.sent_us)
+        - lag(coalesce(requests.scheduled_us, requests.sent_us)) OVER (
+            PARTITION BY requests.run_id ORDER BY requests.place
+        ) AS apart_us
     FROM requests
-    WHERE phase = 'measured' AND list_contains($run_ids::VARCHAR[], run_id)
-),
-
-spaced AS (
-    SELECT
-        *,
-        arrival_us - lag(arrival_us) OVER (PARTITION BY run_id ORDER BY arrival_us) AS apart_us
-    FROM chosen
+    INNER JOIN prefix_places($run_ids::VARCHAR[]) AS arrived
+        USING (run_id, phase, request_index)
+    WHERE requests.phase = 'measured'
 )
 
 SELECT
@@ -44,6 +39,6 @@ SELECT
     count(*) FILTER (WHERE cached_tokens > 0) AS n_hits,
     count(segment) AS n_segmented,
     count(*) FILTER (WHERE segment = 'burst') AS n_burst
-FROM spaced
+FROM chosen
 GROUP BY run_id
 ORDER BY run_id

@@ -13,7 +13,7 @@ from headway.figures.overview import Mark
 MARKS = [
     Mark("r0", "orca", 1.0, 0.788, 394, 500, "orca · 1 req/s", missed=True),
     Mark("r1", "orca", 2.0, 0.566, 283, 500, "orca · 2 req/s", missed=True),
-    Mark("r2", "sarathi", 1.0, 1.0, 500, 500, "sarathi · 1 req/s"),
+    Mark("r2", "sarathi", 1.0, 1.0, 500, 500, "sarathi · 1 req/s", solid=False),
     Mark("r3", "sarathi", 8.0, 0.326, 163, 500, "sarathi · 8 req/s", missed=True),
 ]
 
@@ -38,6 +38,11 @@ def test_every_run_has_its_mark() -> None:
 def test_a_miss_is_a_cross_and_a_run_that_met_is_hollow() -> None:
     symbols = {trace.name: list(trace.marker.symbol) for trace in lines(drawn(MARKS))}
     assert symbols == {"orca": ["x", "x"], "sarathi": ["square-open", "x"]}
+
+
+def test_a_run_whose_workload_holds_is_solid() -> None:
+    (line,) = lines(drawn([Mark("r0", "orca", 1.0, 1.0, 5, 5, "orca · 1 req/s")]))
+    assert list(line.marker.symbol) == ["circle"]
 
 
 def test_every_trace_is_svg() -> None:

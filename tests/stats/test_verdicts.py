@@ -107,8 +107,8 @@ def test_open_requests_widen_the_replicates_interval() -> None:
         (990, 1000, 0.99, Verdict.UNDECIDED),
         (0, 10, 0.99, Verdict.REJECTED),
         (495, 500, 0.99, Verdict.UNDECIDED),
-        (298, 298, 0.99, Verdict.UNDECIDED),
-        (299, 299, 0.99, Verdict.ACCEPTED),
+        (367, 367, 0.99, Verdict.UNDECIDED),
+        (368, 368, 0.99, Verdict.ACCEPTED),
         (100, 100, 0.99, Verdict.UNDECIDED),
     ],
 )
@@ -125,7 +125,7 @@ def test_why_traffic_is_undecided() -> None:
     assert traffic(every, None, 0.95, STEADY) == Claim(
         Verdict.UNDECIDED, None, None, Why.NO_EFFECTIVE_SIZE
     )
-    assert traffic(every, 298, 0.99, STEADY).why is Why.TOO_FEW_EFFECTIVE
+    assert traffic(every, 367, 0.99, STEADY).why is Why.TOO_FEW_EFFECTIVE
     assert traffic(most, 500, 0.95, STEADY).why is Why.STRADDLES
     assert traffic(attained(460, 40, 500), 500, 0.95, STEADY).why is Why.OPEN_REQUESTS
 
@@ -153,9 +153,9 @@ def test_replicates_have_one_vote_each() -> None:
 
 
 def test_what_would_settle_traffic() -> None:
-    # All met: 58.4 effective requests are needed for 95%, and 19.9 of 500 were there.
+    # All met: 71.9 effective requests are needed for 95%, and 19.9 of 500 were there.
     every = settle_traffic(Attained(1, 1), 500, 19.9, 0.95)
-    assert every.if_all_met == every.at_this_share == int(np.ceil(500 / 19.9 * 58.4036))
+    assert every.if_all_met == every.at_this_share == int(np.ceil(500 / 19.9 * 71.9174))
     on_target = settle_traffic(Attained(0.95, 0.95), 500, 100, 0.95)
     assert on_target.at_this_share is None
     assert on_target.if_all_met == Settlement(on_target.if_all_met, None).if_all_met > 500

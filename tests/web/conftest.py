@@ -26,7 +26,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
         monkeypatch.setenv(PATHS_VARIABLE, str(library))
         app = AppTest.from_file(str(MAIN), default_timeout=60)
         if page != "home":
-            app.switch_page(f"pages/{page}.py")
+            app.switch_page(f"../pages/{page}.py")
         for name, value in controls.items():
             app.query_params[name] = value
         return app.run()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
@@ -85,8 +86,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def address(library: Path) -> Iterator[str]:
+@contextmanager
+def serving(library: Path) -> Iterator[str]:
+    """Serve a library until the block ends."""
     port = free_port()
     command = [sys.executable, "-c", "from headway.cli import main; main()", "serve"]
     process = subprocess.Popen([*command, str(library), "--port", str(port)])
@@ -101,6 +103,12 @@ def address(library: Path) -> Iterator[str]:
     yield base
     process.terminate()
     assert process.wait(timeout=20) == 0
+
+
+@pytest.fixture(scope="module")
+def address(library: Path) -> Iterator[str]:
+    with serving(library) as base:
+        yield base
 
 
 def visit(
@@ -119,7 +127,7 @@ def visit(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/runs", "/distributions", "/methods"])
+@pytest.mark.parametrize("path", ["/", "/runs", "/distributions", "/envelope", "/methods"])
 def test_a_page_talks_to_its_own_server_only(
     path: str, scheme: str, browser: Browser, address: str
 ) -> None:
@@ -130,6 +138,21 @@ def test_a_page_talks_to_its_own_server_only(
     assert seen.complaints == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.context.close()
+
+
+def test_the_first_visit_may_be_to_any_page(browser: Browser, library: Path) -> None:
+    with serving(library) as base:
+        page, _ = visit(browser, f"{base}/envelope?study=vidur-azure-conversation")
+        expect(page.get_by_role("heading", name="Acceptance envelope")).to_be_visible()
+        links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+        assert [link.strip().split("\n")[-1] for link in links] == [
+            "Home",
+            "Runs",
+            "Distributions",
+            "Envelope",
+            "Methods",
+        ]
+        page.context.close()
 
 
 def test_home_draws_a_mark_for_every_run(browser: Browser, address: str) -> None:

@@ -83,7 +83,7 @@ def test_every_metric_survives_a_library(
         assert not open_page("distributions", tmp_path, metric=metric, view_as=view).exception
 
 
-@pytest.mark.parametrize("page", ["home", "runs", "distributions"])
+@pytest.mark.parametrize("page", ["home", "runs", "distributions", "envelope"])
 def test_an_empty_library_says_what_to_do(page: str, open_page: Open, tmp_path: Path) -> None:
     app = open_page(page, tmp_path)
     assert not app.exception
@@ -104,7 +104,7 @@ def test_when_everything_failed_the_reasons_are_said(
     assert "3 rejected**: Too Many Requests" in words(app)
 
 
-@pytest.mark.parametrize("page", ["home", "runs", "distributions"])
+@pytest.mark.parametrize("page", ["home", "runs", "distributions", "envelope"])
 def test_names_from_files_stay_text(page: str, open_page: Open, tmp_path: Path) -> None:
     hostile_names(tmp_path)
     app = open_page(page, tmp_path)
@@ -124,7 +124,15 @@ def test_home_answers_with_facts_and_accounts(open_page: Open) -> None:
     said = words(open_page("home"))
     assert "Which scheduler carries 4 req/s" in said
     assert "TTFT ≤ 2 s and longest stall ≤ 100 ms for 95% of offered requests" in said
-    assert "**sarathi** ✓ met at 1 req/s, 2 req/s, 3 req/s and 4 req/s; ✗ missed at" in said
+    assert "✓ sarathi carries up to 4 req/s; it misses at 6 req/s (467 of 500)." in said
+    assert "✓ sarathi carries up to 2 req/s; it misses at 8 req/s (163 of 500)" in said
+    assert "✗ faster_transformer, orca and vllm miss at every load tested (1–8 req/s)." in said
+    for claim in ("In this run", "Repeatable on this workload", "For traffic like this"):
+        assert f"**{claim}**" in said
+    assert (
+        "sarathi 6 → 8 req/s: output tok/s +4% over makespan, −2% in the window, "
+        "acceptable requests 93% → 33%"
+    ) in said
     assert "**10,500**" in said
     for account in ('completed,"10,266"', "cut off,201", "not sent,33"):
         assert account in said
@@ -252,3 +260,49 @@ def test_methods_shows_every_query(open_page: Open) -> None:
     app = open_page("methods")
     labels = " ".join(expander.label for expander in app.expander)
     assert all(name in labels for name in sql.names())
+
+
+def test_envelope_answers_for_the_claim_asked(open_page: Open) -> None:
+    said = words(open_page("envelope"))
+    assert "**Repeatable on this workload**" in said
+    assert "✓ sarathi carries up to 4 req/s; it misses at 6 req/s (467 of 500)." in said
+    assert "= declared ✓" in said
+    traffic = words(open_page("envelope", claim="traffic"))
+    assert "✓ sarathi carries up to 2 req/s" in traffic
+    assert "about 1,466 requests of the same mix at this load" in traffic
+
+
+def test_another_objective_than_the_declared_is_said(open_page: Open) -> None:
+    said = words(open_page("envelope", cadence="mean per token", cadence_ms="50"))
+    assert "Not the declared objective" in said
+    assert "499 / 500" in said
+
+
+def test_no_acceptable_load_is_said_and_nothing_is_best(open_page: Open) -> None:
+    app = open_page("envelope", ttft="1", share="99")
+    said = words(app)
+    assert "No load tested is acceptable" in said
+    assert "carries up to" not in said
+
+
+def test_at_99_per_cent_no_load_is_accepted_for_traffic(open_page: Open) -> None:
+    app = open_page("envelope", share="99", claim="traffic")
+    said = words(app)
+    assert "✓ accepted" not in "".join(
+        str(cell) for table in app.table for cell in table.value.get("for traffic like this", [])
+    )
+    assert "requests of the same mix at this load" in said
+
+
+def test_the_review_says_what_the_study_lacks(open_page: Open) -> None:
+    said = words(open_page("envelope"))
+    assert "every manifest field,✗ fails" in said
+    assert '"three replicates, or a deterministic simulator",✓ passes' in said
+    assert "cold and warm-prefix requests,? not recorded" in said
+
+
+def test_without_a_limit_the_envelope_asks_for_one(open_page: Open, tmp_path: Path) -> None:
+    one_run(tmp_path)
+    app = open_page("envelope", tmp_path)
+    assert not app.exception
+    assert "No limit is set" in words(app)

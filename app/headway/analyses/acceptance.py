@@ -87,10 +87,17 @@ def judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
     sets = replicates.sets(catalog, [run_id for run_id in selection.run_ids if run_id in met])
     titles = naming.titles([runs[0] for runs in sets], measured)
-    return [
-        _judged(catalog, selection, objective, runs, met, titles[runs[0].run_id], measured)
-        for runs in sets
-    ]
+    known = _Known(met, measured, titles)
+    return [_judged(catalog, selection, objective, runs, known) for runs in sets]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of every selected run, by run id; titles by the first run of a set."""
+
+    met: dict[str, rates.Attainment]
+    measured: dict[str, float | None]
+    titles: dict[str, str]
 
 
 def _judged(
@@ -98,46 +105,45 @@ def _judged(
     selection: Selection,
     objective: Objective,
     runs: tuple[RunInfo, ...],
-    met: dict[str, rates.Attainment],
-    title: str,
-    measured: dict[str, float | None],
+    known: _Known,
 ) -> Judged:
-    counts = [met[run.run_id] for run in runs]
-    known = [
+    first, target = runs[0], objective.attainment
+    counts = [known.met[run.run_id] for run in runs]
+    parts = [
         correlation.correlation(catalog, run.run_id, selection.window, selection.origin)
         for run in runs
     ]
     per_run = tuple(verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts)
     attained = verdicts.mean_attained(per_run)
-    effective = _effective(objective, counts, known)
-    steady = _steadiness([each.steady for each in known])
+    effective = _effective(objective, counts, parts)
+    n_eff = None if effective is None else effective.n_eff
+    steady = worst_steadiness([each.steady for each in parts])
     slip = _slip(catalog, runs, objective)
-    first = runs[0]
-    target = objective.attainment
+    workload = verdicts.workload(per_run, target, deterministic=is_deterministic(first))
     return Judged(
         runs=runs,
-        title=title if len(runs) == 1 else f"{title} · {len(runs)} replicates",
+        title=_title(known.titles[first.run_id], len(runs)),
         line=naming.line_of(first),
         load=first.load,
-        load_text=naming.load_text(first.load, measured.get(first.run_id)),
-        x=naming.axis_of(first, measured.get(first.run_id)),
+        load_text=naming.load_text(first.load, known.measured.get(first.run_id)),
+        x=naming.axis_of(first, known.measured.get(first.run_id)),
         n_offered=sum(each.n_offered for each in counts),
         n_met=sum(each.n_met for each in counts),
         n_open=sum(each.n_open for each in counts),
         n_no_cadence=sum(each.n_no_cadence for each in counts),
         per_run=per_run,
         attained=attained,
-        in_run=_in_runs(per_run, target),
-        workload=_held(
-            verdicts.workload(per_run, target, deterministic=is_deterministic(first)), slip
-        ),
-        traffic=_held(
-            verdicts.traffic(attained, effective.n_eff if effective else None, target, steady), slip
-        ),
+        in_run=in_runs(per_run, target),
+        workload=held(workload, slip),
+        traffic=held(verdicts.traffic(attained, n_eff, target, steady), slip),
         effective=effective,
         steady=steady,
         slip=slip,
     )
+
+
+def _title(title: str, n_runs: int) -> str:
+    return title if n_runs == 1 else f"{title} · {n_runs} replicates"
 
 
 def is_deterministic(run: RunInfo) -> bool:
@@ -163,7 +169,8 @@ def _effective(
     return pool_replicates(found)
 
 
-def _steadiness(found: Sequence[Steadiness]) -> Steadiness:
+def worst_steadiness(found: Sequence[Steadiness]) -> Steadiness:
+    """Return what may be said of several runs together: one that is not steady spoils all."""
     for worst in (Steadiness.NOT_STEADY, Steadiness.UNKNOWN):
         if worst in found:
             return worst
@@ -175,7 +182,7 @@ def _slip(catalog: Catalog, runs: Sequence[RunInfo], objective: Objective) -> Sl
     return max((each for each in found if each), key=lambda each: each.p99_us, default=None)
 
 
-def _in_runs(per_run: Sequence[Attained], target: float) -> InRun:
+def in_runs(per_run: Sequence[Attained], target: float) -> InRun:
     """Return met only if every run met, and missed as soon as one missed."""
     found = [verdicts.in_run(each, target) for each in per_run]
     for worst in (InRun.MISSED, InRun.OPEN):
@@ -184,7 +191,7 @@ def _in_runs(per_run: Sequence[Attained], target: float) -> InRun:
     return InRun.MET
 
 
-def _held(claim: Claim, slip: Slip | None) -> Claim:
+def held(claim: Claim, slip: Slip | None) -> Claim:
     """Withhold an acceptance from a run whose load generator fell behind its schedule."""
     if slip is not None and slip.behind and claim.verdict is Verdict.ACCEPTED:
         return Claim(Verdict.UNDECIDED, claim.low, claim.high, Why.BEHIND_SCHEDULE)

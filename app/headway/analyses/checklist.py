@@ -143,9 +143,7 @@ def _replicates(on: Evidence) -> Line:
 
 
 def _steady(on: Evidence) -> Line:
-    counts = {
-        state: sum(each.steady is state for each in on.judged) for state in Steadiness
-    }
+    counts = {state: sum(each.steady is state for each in on.judged) for state in Steadiness}
     found = ", ".join(f"{n} {state.value.replace('_', ' ')}" for state, n in counts.items() if n)
     if counts[Steadiness.UNKNOWN] == len(on.judged):
         return _line("steady runs", State.NOT_RECORDED, found)
@@ -158,7 +156,9 @@ def _slip(on: Evidence) -> Line:
     if not known:
         return _line(name, State.NOT_RECORDED, "client slip unknown: no scheduled times")
     behind = [each.title for each in known if each.is_behind]
-    found = f"behind in {', '.join(behind)}" if behind else f"kept in {len(known)} of {len(on.judged)}"
+    found = (
+        f"behind in {', '.join(behind)}" if behind else f"kept in {len(known)} of {len(on.judged)}"
+    )
     return _line(name, not behind, found)
 
 

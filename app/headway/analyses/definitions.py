@@ -107,3 +107,35 @@ RULES = (
         "and none of them is zero.",
     ),
 )
+
+
+CLAIMS = (
+    Rule(
+        "In this run.",
+        "Met, missed or open: counts of this run's own requests, without any inference. Requests "
+        "that were open when the run ended and are past no limit could have gone either way.",
+    ),
+    Rule(
+        "Repeatable on this workload.",
+        "Three or more replicates, the same requests and arrivals sent again: a one-sided 95% "
+        "t-interval of their attained shares each way. A deterministic simulator repeats itself, "
+        "so its one run is the answer.",
+    ),
+    Rule(
+        "For traffic like this.",
+        "Requests that queue together fail together, so n requests are worth fewer: n_eff = n ÷ "
+        "design effect, measured on ten blocks of arrivals. Accepted if the exact 97.5% low bound "
+        "on n_eff requests reaches the target, rejected if the exact 95% high bound does not. A "
+        "run whose waits grow is never accepted.",
+    ),
+    Rule(
+        "Envelope.",
+        "The last accepted load with no rejected load below it, the first rejected load, and the "
+        "unsure band between them. Tested loads only; nothing is interpolated into a claim.",
+    ),
+    Rule(
+        "What it holds for.",
+        "One configuration, one set of requests and one arrival process. When any of them changes "
+        "the envelope lapses.",
+    ),
+)

@@ -33,7 +33,8 @@ class Description:
 
     `n` values were delivered out of `denominator` requests of the population. `n_not_applicable`
     answers were too short for the metric and are in neither; `n_unknown` successes have a value
-    that the source does not know.
+    that the source does not know. `n_eff` effective requests stand behind the bounds of the
+    percentiles, where there are any.
     """
 
     run_id: str
@@ -44,6 +45,7 @@ class Description:
     denominator: int = 0
     n_not_applicable: int = 0
     n_unknown: int = 0
+    n_eff: float | None = None
     mean_ms: float | None = None
     max_ms: float | None = None
     percentiles: tuple[Percentile, ...] = ()
@@ -89,6 +91,16 @@ def describe(
     ]
 
 
+def described_with_bounds(
+    catalog: Catalog,
+    selection: Selection,
+    metric: Metric,
+    shares: Sequence[float] = DEFAULT_SHARES,
+) -> list[Description]:
+    """Describe a metric of every selected run, with bounds for traffic like this."""
+    return bounded(catalog, selection, metric, describe(catalog, selection, metric, shares))
+
+
 def bounded(
     catalog: Catalog, selection: Selection, metric: Metric, described: Sequence[Description]
 ) -> list[Description]:
@@ -103,29 +115,31 @@ def bounded(
     return [
         each
         if each.stratum != "all" or not each.percentiles or metric is Metric.GAP
-        else replace(each, percentiles=_bounds(catalog, selection, metric, each))
+        else _with_bounds(catalog, selection, metric, each)
         for each in described
     ]
 
 
-def _bounds(
+def _with_bounds(
     catalog: Catalog, selection: Selection, metric: Metric, described: Description
-) -> tuple[Percentile, ...]:
-    run_id = described.run_id
-    known = correlation.correlation(catalog, run_id, selection.window, selection.origin)
-    if metric not in known.parts:
-        return described.percentiles
-    part, n = known.parts[metric], described.denominator
-    effective = effective_of_metric(part, n)
+) -> Description:
+    known = correlation.correlation(catalog, described.run_id, selection.window, selection.origin)
+    part, n = known.parts.get(metric), described.denominator
+    effective = None if part is None else effective_of_metric(part, n)
     if effective is None:
-        return described.percentiles
-    ranks = [
-        order_statistic_ranks(effective.n_eff, n, point.share, 0.95)
-        for point in described.percentiles
-    ]
+        return described
+    bounds = _bounds(catalog, selection, metric, described, effective.n_eff)
+    return replace(described, percentiles=bounds, n_eff=effective.n_eff)
+
+
+def _bounds(
+    catalog: Catalog, selection: Selection, metric: Metric, described: Description, n_eff: float
+) -> tuple[Percentile, ...]:
+    n = described.denominator
+    ranks = [order_statistic_ranks(n_eff, n, point.share, 0.95) for point in described.percentiles]
     # The middle of a rank's interval of shares asks for exactly that rank.
     wanted = {rank: (rank - 0.5) / n for pair in ranks for rank in pair if rank is not None}
-    one = replace(selection, run_ids=(run_id,))
+    one = replace(selection, run_ids=(described.run_id,))
     values = {
         point.share: point.value_ms
         for each in describe(catalog, one, metric, sorted(set(wanted.values())))

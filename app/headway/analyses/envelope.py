@@ -6,7 +6,7 @@ process; when any of them changes it lapses and another envelope begins.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.analyses import replicates, workload
 from headway.analyses.acceptance import Asked, Judged
@@ -23,8 +23,9 @@ OFFERED, CONCURRENCY = "offered_rps", "concurrency"
 class Envelope:
     """The verdicts of one configuration over load.
 
-    `judged` are its runs in order of load, those off the axis last. `holds_for` names the
-    configuration, `requests` is the fingerprint of the requests without their arrivals.
+    `line` is its name, no other's among those found together. `judged` are its runs in order of
+    load, those off the axis last. `holds_for` names the configuration, `requests` is the
+    fingerprint of the requests without their arrivals.
     """
 
     line: str
@@ -67,7 +68,44 @@ def envelopes(catalog: Catalog, judged: Sequence[Judged], asked: Asked) -> list[
     groups: dict[Hashable, list[Judged]] = {}
     for each in judged:
         groups.setdefault(_key(catalog, each), []).append(each)
-    return [_envelope(catalog, group, asked) for group in groups.values()]
+    return _told_apart([_envelope(catalog, group, asked) for group in groups.values()])
+
+
+def _told_apart(found: Sequence[Envelope]) -> list[Envelope]:
+    """Return the envelopes with different names: what parts those of one line is added to it."""
+    names = [each.line for each in found]
+    for detail in (_axis_detail, _arrivals_detail, _configuration_detail, _requests_detail):
+        for name in {name for name in names if names.count(name) > 1}:
+            places = [place for place, known in enumerate(names) if known == name]
+            mine = [found[place] for place in places]
+            for place in places:
+                names[place] = " · ".join(filter(None, (name, detail(found[place], mine))))
+    return [replace(each, line=name) for each, name in zip(found, names, strict=True)]
+
+
+def _axis_detail(each: Envelope, mine: Sequence[Envelope]) -> str | None:
+    is_closed = each.axis == CONCURRENCY
+    return "closed loop" if is_closed and any(other.axis != each.axis for other in mine) else None
+
+
+def _arrivals_detail(each: Envelope, mine: Sequence[Envelope]) -> str | None:
+    return each.arrivals if any(other.arrivals != each.arrivals for other in mine) else None
+
+
+def _configuration_detail(each: Envelope, mine: Sequence[Envelope]) -> str | None:
+    """Return the fields of the configuration that part an envelope from the others, with values."""
+    said = [
+        f"{name} {each.holds_for.get(name, 'not recorded')}"
+        for name in dict.fromkeys(name for other in mine for name in other.holds_for)
+        if any(other.holds_for.get(name) != each.holds_for.get(name) for other in mine)
+    ]
+    return ", ".join(said) or None
+
+
+def _requests_detail(each: Envelope, _: Sequence[Envelope]) -> str | None:
+    cap = each.judged[0].load.concurrency if each.axis == OFFERED else None
+    capped = f", {cap} concurrent at most" if cap else ""
+    return f"requests {each.requests[:8]}{capped}"
 
 
 def overall(found: Sequence[Envelope], judged: Sequence[Judged], asked: Asked) -> Verdict:

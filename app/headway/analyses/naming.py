@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from headway.model import Load, LoadKind, RunInfo, Severity
+from headway.model import Load, LoadKind, RunInfo
 
 NO_POLICY = "policy not recorded"
 
@@ -92,7 +92,7 @@ def _limit(run: RunInfo) -> str | None:
 
 
 def _stopped_early(run: RunInfo) -> str | None:
-    crashed = any(finding.severity is Severity.ERROR for finding in run.findings)
+    crashed = any(finding.code == "run_crashed" for finding in run.findings)
     return f"stopped early, {run.n_offered} offered" if crashed else None
 
 

@@ -1,21 +1,14 @@
 """What a study holds at a glance: its runs by policy and load, and how many requests did well."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from headway.analyses import accounting, naming, rates
 from headway.catalog import Catalog
 from headway.model import LoadKind, Objective, Outcome, RunInfo, Selection
+from headway.stats import verdicts
+from headway.stats.verdicts import InRun
 
 _OPEN = (Outcome.CUT_OFF, Outcome.NOT_SENT, Outcome.UNACCOUNTED)
-
-
-class InRun(StrEnum):
-    """Whether the offered requests of one run met an objective."""
-
-    MET = "met"
-    MISSED = "missed"
-    OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +39,7 @@ class Point:
         Requests still open when the run ended could have gone either way; where they decide, so
         does nobody.
         """
-        if self.n >= target * self.n_offered - 1e-9:
-            return InRun.MET
-        return InRun.OPEN if self.n + self.n_open >= target * self.n_offered else InRun.MISSED
+        return verdicts.in_run(verdicts.attained(self.n, self.n_open, self.n_offered), target)
 
 
 def points(catalog: Catalog, selection: Selection, objective: Objective | None) -> list[Point]:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import polars as pl
-
 from headway import sql
+from headway.analyses import correlation
 from headway.analyses.accounting import Interval, intervals
 from headway.catalog import Catalog
-from headway.model import Metric, Objective, Selection
+from headway.model import Objective, Selection
+from headway.stats.attainment import Counts, Sheet, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,35 +69,28 @@ def rates(catalog: Catalog, selection: Selection) -> dict[str, Rates]:
 def attainments(
     catalog: Catalog, selection: Selection, objective: Objective
 ) -> dict[str, Attainment]:
-    """Count, for every selected run, the offered requests that met all declared limits."""
+    """Count, for every selected run, the offered requests that met all declared limits.
+
+    The query acceptance/blocks states the same definition and gives the same counts; here they are
+    taken from numbers that stay in memory, because a reader moves the limits.
+    """
     limits = objective.limits()
-    rows = sql.load("acceptance/blocks").run(
-        catalog.connection,
-        run_ids=list(selection.run_ids),
-        start_us=selection.window.start_us,
-        end_us=selection.window.end_us,
-        origin=selection.origin.value,
-        ttft_limit_ms=limits.get(Metric.TTFT),
-        tpot_limit_ms=limits.get(Metric.TPOT),
-        stall_limit_ms=limits.get(Metric.STALL),
-        latency_limit_ms=limits.get(Metric.LATENCY),
-    )
-    return {
-        run_id: _attainment(run_id, mine)
-        for (run_id,), mine in rows.group_by("run_id", maintain_order=True)
-        if isinstance(run_id, str)
-    }
+    found = {}
+    for run_id in selection.run_ids:
+        on = correlation.sheet_of(catalog, run_id, selection.window, selection.origin)
+        if on.n:
+            found[run_id] = _attainment(run_id, on, count(on, limits))
+    return found
 
 
-def _attainment(run_id: str, rows: pl.DataFrame) -> Attainment:
-    placed = rows.filter(pl.col("block").is_not_null())
+def _attainment(run_id: str, on: Sheet, counts: Counts) -> Attainment:
     return Attainment(
         run_id=run_id,
-        n_offered=int(rows["n_offered"].sum()),
-        n_met=int(rows["n_met"].sum()),
-        n_no_cadence=int(rows["n_no_cadence"].sum()),
-        n_open=int(rows["n_open"].sum()),
-        blocks=tuple(zip(placed["n_offered"], placed["n_met"], strict=True)),
+        n_offered=on.n,
+        n_met=counts.n_met,
+        n_no_cadence=counts.n_no_cadence,
+        n_open=counts.n_open,
+        blocks=counts.by_block,
     )
 
 

@@ -48,6 +48,11 @@ def load_key(run: RunInfo) -> Hashable:
 
 def sets(catalog: Catalog, run_ids: Sequence[str]) -> list[tuple[RunInfo, ...]]:
     """Return the runs as sets of replicates, most of them of one, in order of their first run."""
+    key = ("sets", tuple(run_ids))
+    return catalog.remember(key, lambda: _sets(catalog, run_ids))
+
+
+def _sets(catalog: Catalog, run_ids: Sequence[str]) -> list[tuple[RunInfo, ...]]:
     found: list[list[RunInfo]] = []
     for run_id in run_ids:
         run = catalog.runs[run_id]
@@ -61,7 +66,7 @@ def sets(catalog: Catalog, run_ids: Sequence[str]) -> list[tuple[RunInfo, ...]]:
 
 def _repeats(catalog: Catalog, group: Sequence[RunInfo], run: RunInfo) -> bool:
     first = group[0]
-    if run.policy is None or Boundary.SIMULATOR in (run.boundary, first.boundary):
+    if None in (run.policy, first.policy) or Boundary.SIMULATOR in (run.boundary, first.boundary):
         return False
     if any(run.rows_sha256 == other.rows_sha256 for other in group):
         return False

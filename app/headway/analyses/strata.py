@@ -3,24 +3,32 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from headway import sql
+from headway.analyses import acceptance
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.catalog import Catalog
-from headway.model import Metric, Objective, Outcome, Selection, Stratum
+from headway.model import Metric, Objective, Selection, Stratum
 from headway.stats import verdicts
-from headway.stats.effective import LatencyParts, effective, in_flight, latency_parts
-from headway.stats.steadiness import steadiness
-from headway.stats.verdicts import Claim, InRun
-
-_OPEN = (Outcome.CUT_OFF.value, Outcome.NOT_SENT.value, Outcome.UNACCOUNTED.value)
+from headway.stats.effective import (
+    Effective,
+    LatencyParts,
+    effective,
+    in_flight,
+    latency_parts,
+    pool_replicates,
+)
+from headway.stats.steadiness import Steadiness, steadiness
+from headway.stats.verdicts import Attained, Claim, InRun
 
 
 @dataclass(frozen=True, slots=True)
 class StratumCell:
-    """One class of requests in one run: a verdict of its own, at its own 5%."""
+    """One class of requests in one run or set of replicates: a verdict of its own, at its own 5%.
+
+    `run_id` is the first run's; counts are sums over the set.
+    """
 
     run_id: str
     title: str
@@ -35,6 +43,26 @@ class StratumCell:
     n_eff: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """One class of requests in one run."""
+
+    n_offered: int
+    n_met: int
+    attained: Attained
+    effective: Effective | None
+    steady: Steadiness
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What all cells share."""
+
+    selection: Selection
+    objective: Objective
+    stratum: Stratum
+
+
 def strata(
     catalog: Catalog,
     selection: Selection,
@@ -43,73 +71,88 @@ def strata(
     wanted: Stratum,
 ) -> list[StratumCell]:
     """Judge every class of every run on a load axis; classes of length are common to all runs."""
-    cells: list[StratumCell] = []
-    for each in judged:
-        if each.x is not None:
-            cells += _cells(catalog, selection, objective, each, wanted)
-    return cells
+    asked = _Asked(selection, objective, wanted)
+    on_axis = [each for each in judged if each.x is not None]
+    return [cell for each in on_axis for cell in _cells(catalog, asked, each)]
 
 
-def _cells(
-    catalog: Catalog,
-    selection: Selection,
-    objective: Objective,
-    judged: Judged,
-    wanted: Stratum,
-) -> list[StratumCell]:
-    rows = _rows(catalog, selection, objective, judged.run.run_id, wanted)
+def _cells(catalog: Catalog, asked: _Asked, judged: Judged) -> list[StratumCell]:
+    found: dict[tuple[int, str], list[_Class]] = {}
+    for run in judged.runs:
+        rows = _rows(catalog, asked, run.run_id)
+        for key, mine in rows.group_by("stratum_order", "stratum", maintain_order=True):
+            order, name = int(str(key[0])), str(key[1])
+            found.setdefault((order, name), []).append(_class(asked.objective, mine))
     return [
-        _cell(objective, judged, rows.filter(pl.col("stratum") == name))
-        for name in rows.sort("stratum_order", "stratum")["stratum"].unique(maintain_order=True)
+        _cell(asked.objective, judged, order, name, found[order, name])
+        for order, name in sorted(found)
     ]
 
 
-def _rows(
-    catalog: Catalog, selection: Selection, objective: Objective, run_id: str, wanted: Stratum
-) -> pl.DataFrame:
-    """Return the requests of a run in order of arrival, with class, outcome and in flight."""
-    bounds = {"start_us": selection.window.start_us, "end_us": selection.window.end_us}
-    rows = sql.load("acceptance/requests").run(
-        catalog.connection, run_id=run_id, origin=selection.origin.value, **bounds
+def _rows(catalog: Catalog, asked: _Asked, run_id: str) -> pl.DataFrame:
+    """Return the requests of the window in order of arrival: class, fate, metrics, in flight.
+
+    What was under way before the window began is in flight inside it: the whole run comes first.
+    """
+    origin, limits = asked.selection.origin.value, asked.objective.limits()
+    values = sql.load("acceptance/requests").run(
+        catalog.connection, run_id=run_id, start_us=None, end_us=None, origin=origin
     )
+    placed = values.filter(pl.col("arrival_us").is_not_null())
+    flying = in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())
     classes = sql.load("acceptance/strata").run(
         catalog.connection,
         run_id=run_id,
-        run_ids=list(selection.run_ids),
-        stratum=wanted.value,
-        **bounds,
+        run_ids=list(asked.selection.run_ids),
+        start_us=asked.selection.window.start_us,
+        end_us=asked.selection.window.end_us,
+        stratum=asked.stratum.value,
+        origin=origin,
+        ttft_limit_ms=limits.get(Metric.TTFT),
+        tpot_limit_ms=limits.get(Metric.TPOT),
+        stall_limit_ms=limits.get(Metric.STALL),
+        latency_limit_ms=limits.get(Metric.LATENCY),
     )
-    within = [
-        pl.col(metric.value).fill_null(0) <= limit for metric, limit in objective.limits().items()
-    ]
-    flying = in_flight(rows["arrival_us"].fill_null(0), rows["left_us"].fill_null(0))
-    return rows.join(classes, on="request_index", maintain_order="left").with_columns(
-        met=(pl.col("outcome") == Outcome.COMPLETED.value) & pl.all_horizontal(within),
-        is_open=pl.col("outcome").is_in(_OPEN),
-        flying=pl.Series(flying),
+    known = placed.select("request_index", flying=pl.Series(flying))
+    return values.join(classes, on="request_index", maintain_order="left").join(
+        known, on="request_index", how="left", maintain_order="left"
     )
 
 
-def _cell(objective: Objective, judged: Judged, rows: pl.DataFrame) -> StratumCell:
-    n_met, n_open = int(rows["met"].sum()), int(rows["is_open"].sum())
-    attained = verdicts.attained(n_met, n_open, rows.height)
+def _class(objective: Objective, rows: pl.DataFrame) -> _Class:
+    n_met, n_open = int(rows["met"].sum()), int(rows["still_open"].sum())
     known = rows["arrival_us"].null_count() == 0
     parts = [_part(rows, metric) for metric in objective.limits()] if known else []
-    of_class = effective(parts, rows["met"].to_numpy()) if known else None
-    n_eff = of_class.n_eff if of_class else None
-    steady = steadiness(rows[Metric.TTFT.value].to_numpy() if known else None)
+    return _Class(
+        n_offered=rows.height,
+        n_met=n_met,
+        attained=verdicts.attained(n_met, n_open, rows.height),
+        effective=effective(parts, rows["met"].to_numpy()) if known else None,
+        steady=steadiness(rows[Metric.TTFT.value].to_numpy() if known else None),
+    )
+
+
+def _cell(
+    objective: Objective, judged: Judged, order: int, name: str, classes: Sequence[_Class]
+) -> StratumCell:
     target = objective.attainment
+    per_run = [each.attained for each in classes]
+    known = [each.effective for each in classes if each.effective is not None]
+    n_eff = pool_replicates(known).n_eff if len(known) == len(classes) else None
+    steady = acceptance.worst_steadiness([each.steady for each in classes])
+    workload = verdicts.workload(per_run, target, deterministic=is_deterministic(judged.run))
+    traffic = verdicts.traffic(verdicts.mean_attained(per_run), n_eff, target, steady)
     return StratumCell(
         run_id=judged.run.run_id,
         title=judged.title,
         x=judged.x or 0.0,
-        stratum=str(rows["stratum"][0]),
-        order=int(rows["stratum_order"][0]),
-        n_offered=rows.height,
-        n_met=n_met,
-        in_run=verdicts.in_run(attained, target),
-        workload=verdicts.workload([attained], target, deterministic=is_deterministic(judged.run)),
-        traffic=verdicts.traffic(attained, n_eff, target, steady),
+        stratum=name,
+        order=order,
+        n_offered=sum(each.n_offered for each in classes),
+        n_met=sum(each.n_met for each in classes),
+        in_run=acceptance.in_runs(per_run, target),
+        workload=acceptance.held(workload, judged.slip),
+        traffic=acceptance.held(traffic, judged.slip),
         n_eff=n_eff,
     )
 
@@ -117,7 +160,5 @@ def _cell(objective: Objective, judged: Judged, rows: pl.DataFrame) -> StratumCe
 def _part(rows: pl.DataFrame, metric: Metric) -> LatencyParts:
     values = rows[metric.value]
     return latency_parts(
-        values.fill_null(np.inf).to_numpy(),
-        rows["flying"].to_numpy(),
-        values.is_not_null().to_numpy(),
+        values.fill_null(0).to_numpy(), rows["flying"].to_numpy(), values.is_not_null().to_numpy()
     )

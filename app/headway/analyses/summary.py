@@ -35,7 +35,10 @@ def summarise(
     spans = accounting.intervals(catalog, selection)
     speeds = rates.rates(catalog, selection)
     described = {
-        metric: {d.run_id: d for d in distribution.describe(catalog, selection, metric, shares)}
+        metric: {
+            d.run_id: d
+            for d in distribution.described_with_bounds(catalog, selection, metric, shares)
+        }
         for metric in Metric
     }
     met = _attained(catalog, selection, objective)

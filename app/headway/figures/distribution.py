@@ -161,15 +161,13 @@ def _tooltip(labels: Labels) -> list[alt.Tooltip]:
 
 def _limit(limit_ms: float, look: theme.Look) -> Figure:
     """Return the declared limit as marks with data, which survive log axes and dark mode."""
-    rule = (
-        alt.Chart()
-        .mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=look.muted)
-        .encode(x=alt.datum(limit_ms))
+    # One row per panel: without it every point of the curves would draw the rule and the label.
+    base = alt.Chart().transform_aggregate(n="count()", groupby=["stratum"])
+    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=look.muted).encode(
+        x=alt.datum(limit_ms)
     )
-    label = (
-        alt.Chart()
-        .mark_text(align="left", dx=5, dy=-6, y="height", color=look.muted, fontSize=12)
-        .encode(x=alt.datum(limit_ms), text=alt.datum(f"limit {text.limit(limit_ms)}"))
+    label = base.mark_text(align="left", dx=6, y=16, color=look.muted, fontSize=12).encode(
+        x=alt.datum(limit_ms), text=alt.datum(f"limit {text.limit(limit_ms)}")
     )
     return alt.layer(rule, label)
 

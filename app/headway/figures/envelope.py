@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -22,6 +23,7 @@ _BANDS = {
     Verdict.REJECTED: ("rejected", "x"),
 }
 _ROW_HEIGHT = 58
+_LOG_TICKS = [m * 10.0**k for k in range(-4, 5) for m in (1, 3)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +38,26 @@ class Band:
 def bands(each: Envelope) -> list[Band]:
     """Return the stretches between tested loads; beyond the tested loads there are none.
 
-    From the lowest tested load to the last accepted one loads are accepted, from the first rejected
-    one on rejected, and between the two nothing is known.
+    Between two neighbours that are both accepted, up to the last accepted load, loads are accepted;
+    between two rejected ones rejected. Every other stretch is unsure.
     """
     tested = sorted(load for load in each.verdicts if load != float("inf"))
-    if not tested:
-        return []
-    accepted, rejected = each.bracket.last_accepted, each.bracket.first_rejected
-    unsure_from = tested[0] if accepted is None else accepted
-    unsure_to = tested[-1] if rejected is None else rejected
-    stretches = [
-        Band(tested[0], unsure_from, Verdict.ACCEPTED),
-        Band(unsure_from, unsure_to, Verdict.UNDECIDED),
-        Band(unsure_to, tested[-1], Verdict.REJECTED),
-    ]
-    return [band for band in stretches if band.end > band.start]
+    found: list[Band] = []
+    for start, end in pairwise(tested):
+        verdict = _between(each, start, end)
+        if found and found[-1].verdict is verdict:
+            found[-1] = Band(found[-1].start, end, verdict)
+        else:
+            found.append(Band(start, end, verdict))
+    return found
+
+
+def _between(each: Envelope, start: float, end: float) -> Verdict:
+    edge = each.bracket.last_accepted
+    both = {each.verdicts[start], each.verdicts[end]}
+    if both == {Verdict.ACCEPTED} and edge is not None and end <= edge:
+        return Verdict.ACCEPTED
+    return Verdict.REJECTED if both == {Verdict.REJECTED} else Verdict.UNDECIDED
 
 
 def strips(found: Sequence[Envelope], asked: Asked, look: theme.Look) -> go.Figure:
@@ -90,7 +97,13 @@ def _band(each: Envelope, band: Band, look: theme.Look, *, legend: bool) -> go.B
         opacity=0.45,
         marker={
             "color": _colour(band.verdict, look),
-            "pattern": {"shape": hatch, "fgcolor": look.ink, "size": 6},
+            "pattern": {
+                "shape": hatch,
+                "bgcolor": _colour(band.verdict, look),
+                "fgcolor": look.ink,
+                "fgopacity": 0.5,
+                "size": 7,
+            },
         },
         hovertemplate=f"{name} from {band.start:g} to {band.end:g}<extra></extra>",
     )
@@ -163,7 +176,7 @@ def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
     for column in (1, 2):
         figure.add_trace(_diagonal(most, look), row=2, col=column)
         figure.update_xaxes(title="offered load (req/s)", rangemode="tozero", row=2, col=column)
-        figure.update_yaxes(type="log", row=1, col=column)
+        figure.update_yaxes(type="log", tickvals=_LOG_TICKS, tickformat="~g", row=1, col=column)
         figure.update_yaxes(rangemode="tozero", row=2, col=column)
     figure.update_layout(
         height=620,
@@ -300,3 +313,8 @@ def outcomes(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
         yaxis={"autorange": "reversed", "type": "category"},
     )
     return figure
+
+
+def is_on_axis(each: Envelope) -> bool:
+    """Tell whether an envelope has any load to stand on."""
+    return any(judged.x is not None for judged in each.judged)

@@ -1,14 +1,21 @@
-"""The documents of `headway verdict --json` and of envelope.json (docs/cli.md)."""
+"""The documents of `headway verdict --json`, envelope.json and `headway recheck` (docs/cli.md)."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from headway.analyses import documents
-from headway.analyses.acceptance import Asked, Judged
+from headway import __version__
+from headway.analyses import documents, naming, recheck, replicates, workload
+from headway.analyses.acceptance import Judged
 from headway.analyses.envelope import Envelope
-from headway.figures import verdicts
-from headway.model import Metric, Objective
-from headway.stats.verdicts import Claim, Verdict
+from headway.analyses.judgement import Answer, Question
+from headway.analyses.recheck import Change, Saved
+from headway.catalog import Catalog
+from headway.figures import answers, verdicts
+from headway.model import Metric, Objective, RunInfo
+from headway.stats.verdicts import Claim
+
+Document = dict[str, Any]
 
 
 def objective(declared: Objective) -> dict[str, float | None]:
@@ -18,38 +25,54 @@ def objective(declared: Objective) -> dict[str, float | None]:
     return {**limits, "attainment": declared.attainment}
 
 
-def verdict(
-    asked: Asked,
-    declared: Objective,
-    judged: Sequence[Judged],
-    found: Sequence[Envelope],
-    overall: Verdict,
-    *,
-    is_declared: bool,
-    measured_rps: dict[str, float | None],
-) -> dict[str, Any]:
+def verdict(answer: Answer) -> Document:
     """Return everything the command says, machine-readable."""
     return {
-        "objective": objective(declared),
-        "declared": is_declared,
-        "claim": asked.value,
-        "runs": [_judged(each, asked, declared, measured_rps) for each in judged],
-        "envelopes": [_envelope(each) for each in found],
-        "verdict": overall.value,
-        "sentence": verdicts.sentence(found, asked),
+        "objective": objective(answer.question.objective),
+        "declared": answer.is_declared,
+        "claim": answer.question.claim.value,
+        "runs": [_judged(each, answer) for each in answer.judged],
+        "envelopes": [_envelope(each) for each in answer.envelopes],
+        "verdict": answer.verdict.value,
+        "sentence": answers.sentence(answer),
     }
 
 
-def _judged(
-    each: Judged, asked: Asked, declared: Objective, measured_rps: dict[str, float | None]
-) -> dict[str, Any]:
+def saved(answer: Answer, catalog: Catalog, at: datetime) -> Document:
+    """Return the verdict with all it rests on, to be checked again later."""
+    return {
+        "schema": recheck.SCHEMA,
+        "headway": __version__,
+        "date": at.isoformat(timespec="seconds"),
+        "catalog_digest": catalog.digest,
+        "selection": _selection(answer.question),
+        "runs": [_run(run, answer, catalog) for run in answer.runs],
+        "verdict": verdict(answer),
+    }
+
+
+def rechecked(found: Sequence[Change], was: Saved) -> Document:
+    """Return whether an envelope holds, and every field that changed."""
+    return {
+        "answer": "lapsed" if found else "holds",
+        "judged_on": was.date,
+        "changes": [
+            {"about": each.about, "field": each.field, "was": each.was, "is": each.now}
+            for each in found
+        ],
+        "sentence": answers.recheck_sentence(found, was),
+    }
+
+
+def _judged(each: Judged, answer: Answer) -> Document:
     offered = each.n_offered or 1
+    asked, declared = answer.question.claim, answer.question.objective
     return {
         "run_id": each.run.run_id,
         "replicates": [run.run_id for run in each.runs],
         "policy": each.run.policy,
         "label": each.run.label,
-        "load": documents.load(each.load, measured_rps.get(each.run.run_id)),
+        "load": documents.load(each.load, answer.measured_rps.get(each.run.run_id)),
         "n_offered": each.n_offered,
         "n_met": each.n_met,
         "n_open": each.n_open,
@@ -70,14 +93,15 @@ def _judged(
     }
 
 
-def _claim(claim: Claim) -> dict[str, Any]:
+def _claim(claim: Claim) -> Document:
     return {"verdict": claim.verdict.value, "low": claim.low, "high": claim.high}
 
 
-def _envelope(each: Envelope) -> dict[str, Any]:
+def _envelope(each: Envelope) -> Document:
     return {
         "policy": each.judged[0].run.policy,
         "configuration": each.line,
+        "run_ids": [run.run_id for judged in each.judged for run in judged.runs],
         "workload": each.requests,
         "arrivals": each.arrivals,
         "axis": each.axis,
@@ -87,4 +111,32 @@ def _envelope(each: Envelope) -> dict[str, Any]:
         "non_monotone": each.bracket.non_monotone,
         "contradicted": list(each.bracket.contradicted),
         "holds_for": each.holds_for,
+    }
+
+
+def _selection(question: Question) -> Document:
+    return {
+        "study": question.study,
+        "policy": question.policy,
+        "load": question.load,
+        "claim": question.claim.value,
+        "origin": question.origin.value,
+        "window": {"start_us": question.window.start_us, "end_us": question.window.end_us},
+    }
+
+
+def _run(run: RunInfo, answer: Answer, catalog: Catalog) -> Document:
+    measured = answer.measured_rps.get(run.run_id)
+    load = documents.load(run.load, measured)
+    del load["measured_rps"]  # it follows from the rows
+    planned = workload.fingerprint_of(catalog, run.run_id)
+    return {
+        "run_id": run.run_id,
+        "policy": naming.policy_of(run),
+        "load_text": naming.load_text(run.load, measured),
+        "load": load,
+        "rows_sha256": run.rows_sha256,
+        "source_sha256": run.source_sha256,
+        "workload": {"requests": planned.requests, "arrivals": planned.arrival},
+        "configuration": dict(replicates.configuration(run)),
     }

@@ -25,6 +25,7 @@ class Mark:
     n_offered: int
     name: str
     missed: bool = False
+    solid: bool = True
 
 
 def shares_by_load(
@@ -51,7 +52,7 @@ def shares_by_load(
     if target is not None and marks:
         figure.add_trace(_target([mark.x for mark in marks], target, look))
     figure.update_layout(
-        height=380,
+        height=330,
         margin={"l": 10, "r": 150 if direct else 10, "t": 12, "b": 10},
         showlegend=not direct,
         legend={"orientation": "h", "y": 1.04, "yanchor": "bottom"},
@@ -77,7 +78,7 @@ def _line(policy: str, marks: Sequence[Mark], place: int, look: theme.Look) -> g
         cliponaxis=False,
         line={"color": colour, "dash": theme.PLOTLY_DASHES[place % 6], "width": 2.5},
         marker={
-            "symbol": ["x" if m.missed else f"{theme.SYMBOLS[place % 6]}-open" for m in marks],
+            "symbol": [_symbol(mark, theme.SYMBOLS[place % 6]) for mark in marks],
             "size": 10,
             "color": colour,
             "line": {"width": 2.5, "color": colour},
@@ -86,6 +87,12 @@ def _line(policy: str, marks: Sequence[Mark], place: int, look: theme.Look) -> g
         hovertemplate="%{customdata[0]}<br>%{customdata[1]} of %{customdata[2]} offered"
         "<br>%{y:.1%}<extra></extra>",
     )
+
+
+def _symbol(mark: Mark, symbol: str) -> str:
+    if mark.missed:
+        return "x"
+    return symbol if mark.solid else f"{symbol}-open"
 
 
 def spread(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

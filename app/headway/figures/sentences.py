@@ -6,6 +6,7 @@ from headway.analyses.distribution import Description
 from headway.analyses.documents import percentile_name
 from headway.figures import text
 from headway.model import Metric, Phase, Status
+from headway.stats.intervals import smallest_n
 
 MOST_RUNS = 4
 
@@ -56,3 +57,21 @@ def delivery_sentence(described: Sequence[Description], metric: Metric) -> str:
         return f"{text.count(n)} {verb}"
     every = "all " if n == denominator else ""
     return f"{every}{text.count(n)} of {text.count(denominator)} {verb}"
+
+
+def bounds_note(described: Sequence[Description]) -> str:
+    """Return what the grey bounds under percentiles are, and what the tails still lack."""
+    least = min(each.n_eff for each in described if each.n_eff is not None)
+    share = max(point.share for each in described for point in each.percentiles)
+    needed = int(smallest_n(share))
+    name = f"p{share * 100:.10g}"
+    lacking = (
+        f" An upper bound of {name} needs {needed:,} effective requests; the least here is "
+        f"{least:,.0f}."
+        if least < needed
+        else ""
+    )
+    return (
+        "Grey: bounds for traffic like this, 95% order statistics on the effective number of "
+        f"requests; … where no bound exists.{lacking}"
+    )

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, Envelope
+from headway.analyses.throughput import Trade
 from headway.figures import text
 from headway.model import Objective
 from headway.stats import verdicts
-from headway.stats.intervals import smallest_n
+from headway.stats.intervals import LEVEL, smallest_n
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Claim, InRun, Verdict, Why
 
@@ -37,9 +38,15 @@ def sentence(found: Sequence[Envelope], asked: Asked) -> str:
             carried.append(f"{each.line} {_carried(each)}")
         else:
             grouped.setdefault(_not_carried(each), []).append(each.line)
-    nothing = [] if carried else ["No load tested is acceptable."]
+    nothing = [] if any(each.has_accepted for each in found) else [_nothing(found)]
     others = [_plural(lines, said) for said, lines in grouped.items()]
     return f"{CLAIMS[asked].capitalize()}: {' '.join([*nothing, *carried, *others])}"
+
+
+def _nothing(found: Sequence[Envelope]) -> str:
+    """Return that no load is accepted: as a finding where all are rejected, else as a lack."""
+    rejected = all(_all_rejected(each) for each in found)
+    return f"No load tested {'is acceptable' if rejected else 'can be accepted'}."
 
 
 def policy_sentences(found: Sequence[Envelope]) -> list[tuple[str, Verdict]]:
@@ -52,12 +59,18 @@ def policy_sentences(found: Sequence[Envelope]) -> list[tuple[str, Verdict]]:
         if not accepted and not _all_rejected(each):
             verdict = Verdict.UNDECIDED
         said.setdefault((words, verdict), []).append(each.line)
-    return [(_plural(lines, words), verdict) for (words, verdict), lines in said.items()]
+    order = list(Verdict)
+    return sorted(
+        ((_plural(lines, words), verdict) for (words, verdict), lines in said.items()),
+        key=lambda each: order.index(each[1]),
+    )
 
 
 def _plural(lines: Sequence[str], said: str) -> str:
-    words = said.replace("misses", "miss").replace("carries", "carry") if len(lines) > 1 else said
-    return f"{text.listed(lines)} {words}"
+    if len(lines) > 1:
+        for one, more in (("misses", "miss"), ("carries", "carry"), ("has ", "have ")):
+            said = said.replace(one, more)
+    return f"{text.listed(lines)} {said}"
 
 
 def _carried(each: Envelope) -> str:
@@ -149,14 +162,15 @@ def why(claim: Claim, judged: Judged, asked: Asked, objective: Objective) -> str
     effective = judged.effective
     n_eff = text.significant(effective.n_eff) if effective else "0"
     deff = text.significant(effective.deff) if effective else "–"
+    needed = int(smallest_n(objective.attainment, verdicts.ACCEPT_LEVEL))
     words = {
-        Why.BOUND: f"{bounds} (one-sided 95% each way)",
+        Why.BOUND: f"{bounds} ({_levels(asked)})",
         Why.DETERMINISTIC: "a deterministic simulator: this run is the answer",
         Why.STRADDLES: f"{bounds}: the target lies inside",
         Why.OPEN_REQUESTS: "the open requests decide",
         Why.TOO_FEW_EFFECTIVE: (
             f"{n_eff} effective requests of {judged.n_offered:,} (design effect {deff}); accepting "
-            f"{text.share(objective.attainment)} takes {smallest_n(objective.attainment):,}"
+            f"{text.share(objective.attainment)} takes {needed:,}"
         ),
         Why.NO_EFFECTIVE_SIZE: "no effective number of requests: arrivals unknown or too few",
         Why.NOT_STEADY: "the run is not steady",
@@ -164,6 +178,11 @@ def why(claim: Claim, judged: Judged, asked: Asked, objective: Objective) -> str
         Why.BEHIND_SCHEDULE: "the load generator fell behind its schedule",
     }
     return f"{CLAIMS[asked]}: {words[claim.why]}"
+
+
+def _levels(asked: Asked) -> str:
+    accept = verdicts.ACCEPT_LEVEL if asked is Asked.TRAFFIC else LEVEL
+    return f"one-sided, {accept:.3g} to accept and {LEVEL:.3g} to reject"
 
 
 def settles(judged: Judged, asked: Asked, objective: Objective) -> str | None:
@@ -213,6 +232,8 @@ def _again(judged: Judged, n_requests: int | None) -> str:
     load = judged.load
     if judged.run.harness == "vllm-bench":
         rate = f" --request-rate {load.declared_rps:g}" if load.declared_rps else ""
+        if load.burstiness is not None and load.burstiness != 1:
+            rate += f" --burstiness {load.burstiness:g}"
         cap = f" --max-concurrency {load.concurrency}" if load.concurrency else ""
         count = f" --num-prompts {n_requests}" if n_requests else ""
         return f"vllm bench serve …{rate}{cap}{count} --save-result --save-detailed"
@@ -220,3 +241,21 @@ def _again(judged: Judged, n_requests: int | None) -> str:
         count = f" of {n_requests} requests" if n_requests else ""
         return f"python -m vidur.main … with a trace{count}"
     return "the same command" + (f" with {n_requests} requests" if n_requests else "")
+
+
+def trade(each: Trade) -> str:
+    """Return what a step up in load buys and costs, as a sentence of numbers."""
+    window = (
+        "no rate in the window"
+        if each.window_change is None
+        else f"{_change(each.window_change)} in the window"
+    )
+    return (
+        f"{each.line} {each.low:g} → {each.high:g} req/s: output tok/s "
+        f"{_change(each.makespan_change)} over makespan, {window}, acceptable requests "
+        f"{each.share_low:.0%} → {each.share_high:.0%}"
+    )
+
+
+def _change(relative: float) -> str:
+    return f"{relative:+.0%}".replace("-", "−")

@@ -185,20 +185,15 @@ def compare(a: Plan, b: Plan, tolerance_us: int = TOLERANCE_US) -> Match:
         Largest difference between two arrivals, each from its plan's first, at which they count as
         the same: what rounding and a change of clock do to a time.
 
-    Returns
-    -------
-    Match
-        IDENTICAL, or with arrivals within the tolerance, if all indices are paired and ask for the
-        same; SAME_REQUESTS if only arrivals differ or are not known; PARTIAL if some pairs ask for
-        the same; else DIFFERENT. Columns that are not recorded on both sides are not compared.
+    Notes
+    -----
+    IDENTICAL, or with arrivals within the tolerance, if all indices are paired and ask for the
+    same; SAME_REQUESTS if only arrivals differ or are not known; PARTIAL if some pairs ask for the
+    same; else DIFFERENT. Columns that are not recorded on both sides are not compared.
     """
     _, in_a, in_b = np.intersect1d(a.index, b.index, assume_unique=True, return_indices=True)
     unknown = a.unknown | b.unknown
-    equal = {
-        name: column
-        for name, column in _equal_requests(a, b, in_a, in_b).items()
-        if name not in unknown
-    }
+    equal = _equal_requests(a, b, in_a, in_b, unknown)
     same = np.logical_and.reduce([np.ones(len(in_a), bool), *equal.values()])
     shift = None if Component.ARRIVAL in unknown else _shift(a, b, in_a, in_b)
     differing = {name for name, column in equal.items() if not column.all()}
@@ -218,14 +213,19 @@ def compare(a: Plan, b: Plan, tolerance_us: int = TOLERANCE_US) -> Match:
 
 
 def _equal_requests(
-    a: Plan, b: Plan, in_a: NDArray[np.intp], in_b: NDArray[np.intp]
+    a: Plan,
+    b: Plan,
+    in_a: NDArray[np.intp],
+    in_b: NDArray[np.intp],
+    unknown: frozenset[Component],
 ) -> dict[Component, Booleans]:
     groups = (_renumbered(a.prefix_group[in_a]), _renumbered(b.prefix_group[in_b]))
-    return {
+    equal = {
         Component.PROMPT: a.prompt_tokens[in_a] == b.prompt_tokens[in_b],
         Component.OUTPUT: a.requested_output_tokens[in_a] == b.requested_output_tokens[in_b],
         Component.PREFIX: groups[0] == groups[1],
     }
+    return {name: column for name, column in equal.items() if name not in unknown}
 
 
 def _shift(a: Plan, b: Plan, in_a: NDArray[np.intp], in_b: NDArray[np.intp]) -> int | None:

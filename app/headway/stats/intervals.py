@@ -32,10 +32,9 @@ def clopper_pearson(
 
     Parameters
     ----------
-    k
-        Successes, 0 ≤ k ≤ n; real numbers are allowed. Any shape that broadcasts with `n`.
-    n
-        Trials, real numbers allowed. Without any trial the interval is [0, 1].
+    k, n
+        Successes and trials, 0 ≤ k ≤ n; real numbers are allowed, of any shapes that broadcast.
+        Without any trial the interval is [0, 1].
     level
         Confidence of the whole interval.
     side

@@ -6,4 +6,6 @@ import streamlit as st
 
 from headway.web.headers import MIDDLEWARE
 
-app = st.App(Path(__file__).parent / "main.py", middleware=MIDDLEWARE)
+# The entry has a folder of its own: beside `pages/`, Streamlit would take those for its own kind of
+# pages and run one alone, without navigation, when the first visit is to its address.
+app = st.App(Path(__file__).parent / "entry" / "main.py", middleware=MIDDLEWARE)

@@ -152,6 +152,8 @@ def percentiles(
     method = {"nearest": "nearest rank", "linear": "linear interpolation"}[selection.method.value]
     definition = DEFINITIONS[metric]
     st.caption(f"{definition.formula}. {definition.counts} Percentiles by {method}.")
+    if any(each.n_eff is not None for each in described):
+        st.caption(sentences.bounds_note(described))
 
 
 def worst(chosen: Chosen, selection: Selection, metric: Metric) -> None:

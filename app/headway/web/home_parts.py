@@ -6,13 +6,13 @@ import polars as pl
 import streamlit as st
 
 from headway.analyses import accounting
-from headway.analyses.overview import InRun, Point
-from headway.figures import overview, text
+from headway.analyses.acceptance import Asked, Judged
+from headway.analyses.overview import Point
+from headway.figures import overview, text, verdicts
 from headway.model import LoadKind, Manifest, Objective, RunInfo, Selection
+from headway.stats.verdicts import InRun, Verdict
 from headway.studies import Study
-from headway.web import parts, state
-
-_MARKS = {InRun.MET: "✓", InRun.MISSED: "✗", InRun.OPEN: "?"}
+from headway.web import envelope_parts, judging, parts, state
 
 
 def question(study: Study) -> None:
@@ -33,35 +33,30 @@ def question(study: Study) -> None:
     )
 
 
-def facts(points: list[Point], objective: Objective | None) -> None:
-    """Say, per policy, at which loads its runs met the objective: facts of these runs."""
+def verdict(selection: Selection, objective: Objective | None) -> list[Judged]:
+    """Say the verdict of each claim, side by side and never mixed; return what was judged."""
     if objective is None:
-        return
-    lines = []
-    for policy in dict.fromkeys(point.policy for point in points):
-        mine = [point for point in points if point.policy == policy]
-        by_fact = {
-            fact: [p.load for p in mine if p.in_run(objective.attainment) is fact] for fact in InRun
-        }
-        said = [
-            f"{_MARKS[fact]} {fact.value} at {state.escape(text.listed(dict.fromkeys(loads)))}"
-            for fact, loads in by_fact.items()
-            if loads
-        ]
-        lines.append(f"- **{state.escape(policy)}** {'; '.join(said)}")
-    st.markdown("In these runs, facts of their own requests:\n" + "\n".join(lines))
+        return []
+    for column, asked in zip(st.columns(3, gap="medium"), Asked, strict=True):
+        with column:
+            envelope_parts.sentences(judging.envelopes(selection, objective, asked), asked)
+    trades = judging.trades(selection, objective)
+    if trades:
+        st.markdown(f"**{state.escape(verdicts.trade(trades[0]))}**")
+    return judging.judged(selection, objective)
 
 
-def chart(points: list[Point], objective: Objective | None) -> None:
+def chart(points: list[Point], objective: Objective | None, judged: list[Judged]) -> None:
     """Draw the share of offered requests by offered load, and concurrency apart from it."""
     what = "met the objective" if objective else "completed"
     title = f"offered requests that {what}"
+    sets = {run.run_id: each for each in judged for run in each.runs}
     axes = {
         "offered load (req/s)": [p for p in points if p.run.load.kind is not LoadKind.CLOSED],
         "concurrency": [p for p in points if p.run.load.kind is LoadKind.CLOSED],
     }
     for axis, mine in axes.items():
-        marks = [_mark(point, objective) for point in mine if point.x is not None]
+        marks = [_mark(point, sets.get(point.run.run_id)) for point in mine if point.x is not None]
         if marks:
             st.plotly_chart(
                 overview.shares_by_load(
@@ -74,24 +69,25 @@ def chart(points: list[Point], objective: Objective | None) -> None:
     off = [point for point in points if point.x is None]
     if objective:
         st.caption(
-            "Hollow marks: met in this run. ×: missed in this run. Only tested loads have marks."
+            "Solid marks hold for the workload, hollow marks for the run only; × missed in the "
+            "run. Only tested loads have marks."
         )
     if off:
         names = ", ".join(f"{p.title} {text.share(p.share)}" for p in off)
         st.caption(f"Off the axis: {state.escape(names)}")
 
 
-def _mark(point: Point, objective: Objective | None) -> overview.Mark:
-    missed = objective is not None and point.in_run(objective.attainment) is not InRun.MET
+def _mark(point: Point, judged: Judged | None) -> overview.Mark:
     return overview.Mark(
-        point.run.run_id,
-        point.policy,
-        point.x or 0.0,
-        point.share or 0.0,
-        point.n,
-        point.n_offered,
-        point.title,
-        missed,
+        run_id=point.run.run_id,
+        policy=point.policy,
+        x=point.x or 0.0,
+        share=point.share or 0.0,
+        n=point.n,
+        n_offered=point.n_offered,
+        name=point.title,
+        missed=judged is not None and judged.in_run is InRun.MISSED,
+        solid=judged is None or judged.workload.verdict is Verdict.ACCEPTED,
     )
 
 
@@ -110,7 +106,7 @@ def matrix(points: list[Point], objective: Objective | None) -> None:
 
 
 def _cell(point: Point, objective: Objective | None) -> str:
-    mark = f"{_MARKS[point.in_run(objective.attainment)]} " if objective else ""
+    mark = f"{verdicts.IN_RUN_MARKS[point.in_run(objective.attainment)]} " if objective else ""
     cut = f", {point.n_open} open" if point.n_open else ""
     return f"{mark}{text.share(point.share)} ({point.n}/{point.n_offered}{cut})"
 

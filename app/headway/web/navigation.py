@@ -29,6 +29,12 @@ def run() -> None:
                 url_path="distributions",
             ),
             st.Page(
+                _PAGES / "envelope.py",
+                title="Envelope",
+                icon=":material/verified:",
+                url_path="envelope",
+            ),
+            st.Page(
                 _PAGES / "methods.py",
                 title="Methods",
                 icon=":material/menu_book:",

@@ -94,8 +94,17 @@ def _percentile_row(each: Description, titles: Mapping[str, str]) -> dict[str, s
 
 def _value(point: Percentile, each: Description) -> str:
     if point.not_reached:
-        return f"not reached ({text.share(each.delivered)} delivered)"
-    return text.duration(point.value_ms)
+        said = f"not reached ({text.share(each.delivered)} delivered)"
+    else:
+        said = text.duration(point.value_ms)
+    return said if each.n_eff is None else f"{said}  \n:gray[{_bounds(point)}]"
+
+
+def _bounds(point: Percentile) -> str:
+    """Return the bounds for traffic like this; a bound that does not exist is open."""
+    low = "…" if point.low_ms is None else text.duration(point.low_ms)
+    high = "…" if point.high_ms is None else text.duration(point.high_ms)
+    return f"{low} to {high}"
 
 
 def _delivered(each: Description) -> str:

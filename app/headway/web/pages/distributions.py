@@ -16,7 +16,7 @@ picked = replace(chosen.selection, stratum=stratum)
 if metric is Metric.GAP and picked.basis is Basis.OFFERED:
     picked = replace(picked, basis=Basis.COMPLETED)
 
-described = state.analysed(distribution.describe, picked, metric)
+described = state.analysed(distribution.described_with_bounds, picked, metric)
 points = state.analysed(distribution.curve, picked, metric)
 
 with answer:

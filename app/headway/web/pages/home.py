@@ -15,11 +15,11 @@ account = accounting.pooled(state.analysed(accounting.accounts, selection))
 st.title(state.escape(study.title or study.name))
 home_parts.question(study)
 home_parts.reasons_if_nothing_completed(account, selection)
-home_parts.facts(points, study.objective)
+judged = home_parts.verdict(selection, study.objective)
 
 left, right = st.columns([3, 1], gap="large")
 with left:
-    home_parts.chart(points, study.objective)
+    home_parts.chart(points, study.objective, judged)
 with right:
     st.subheader("Accounting")
     parts.accounting(account)

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from headway import sql
-from headway.analyses.definitions import DEFINITIONS, RULES
+from headway.analyses.definitions import CLAIMS, DEFINITIONS, RULES
 from headway.model import OUTCOME_MEANING
-from headway.web import state
+from headway.web import methods_parts, state
 
 st.title("Methods")
 st.markdown("Every number in Headway, what it counts, and the query that computes it.")
@@ -24,6 +24,13 @@ for outcome, meaning in OUTCOME_MEANING.items():
 st.header("Rules of counting")
 for rule in RULES:
     st.markdown(f"**{rule.name}** {state.escape(rule.text)}")
+
+st.header("Three claims")
+for claim in CLAIMS:
+    st.markdown(f"**{claim.name}** {state.escape(claim.text)}")
+
+st.header("How often is a verdict wrong?")
+methods_parts.error_rates()
 
 st.header("Queries")
 st.markdown("`headway query NAME --param KEY=VALUE` runs any of them over a library.")

@@ -1,0 +1,23 @@
+"""The command line: data on stdout, words on stderr.
+
+Exit codes: 0 fine or accepted, 1 some input refused or rejected, 2 misuse, 3 not enough evidence.
+"""
+
+import click
+
+from headway import __version__
+from headway.cli.importing import import_
+from headway.cli.queries import query
+from headway.cli.serving import serve
+from headway.cli.summaries import summary
+from headway.cli.verdicts import recheck_, verdict
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="headway")
+def main() -> None:
+    """Read LLM-serving benchmark results; account for every offered request."""
+
+
+for _command in (serve, import_, summary, verdict, recheck_, query):
+    main.add_command(_command)

@@ -1,0 +1,64 @@
+"""`headway import`: result files into the library."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from headway import ingest
+from headway.cli.options import JSON, LIBRARY, fails_plainly
+from headway.cli.parsing import pair
+from headway.cli.tables import print_json, table
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@LIBRARY
+@click.option("--study", help="Study the runs belong to; else the nearest study.toml's.")
+@click.option("--policy", help="Scheduling policy of the runs; else what the source says.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Say what a file omits."
+)
+@JSON
+@fails_plainly
+def import_(
+    paths: tuple[Path, ...],
+    library: Path,
+    study: str | None,
+    policy: str | None,
+    settings: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Import result files or folders of them into the library."""
+    said = ingest.Settings(study=study, policy=policy, set=dict(pair(text) for text in settings))
+    report = ingest.import_paths(list(paths), library, said)
+    if as_json:
+        print_json(ingest.report_json(report))
+    else:
+        _print_import(report)
+    for refusal in report.refused:
+        click.echo(f"refused {refusal.source}: {refusal.message}", err=True)
+    if not report.imported and not report.refused:
+        click.echo("nothing was imported: no file is a result that Headway knows", err=True)
+    sys.exit(1 if report.refused or not report.imported else 0)
+
+
+def _print_import(report: ingest.Report) -> None:
+    click.echo(
+        table(
+            [
+                {
+                    "run": item.info.run_id,
+                    "study": item.info.study,
+                    "policy": item.info.policy or item.info.label,
+                    "offered": item.info.n_offered,
+                    "outcomes": ", ".join(f"{n} {o}" for o, n in item.outcomes.items() if n),
+                    "findings": len(item.info.findings),
+                    "replaced": "yes" if item.replaced else "",
+                    "source": str(item.source),
+                }
+                for item in report.imported
+            ]
+        )
+    )

@@ -1,0 +1,80 @@
+"""`headway summary`: accounting, rates and percentiles of runs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headway.analyses import documents
+from headway.analyses.summary import RunSummary, summarise
+from headway.cli.options import JSON, LIBRARY, chosen_runs, fails_plainly, one_of, open_library
+from headway.cli.parsing import parse_percentiles, parse_window
+from headway.cli.tables import print_json, table
+from headway.model import Basis, Method, Metric, Origin, Selection
+
+
+@click.command()
+@LIBRARY
+@click.option("--run", "run_ids", multiple=True, help="Run id; repeat for more. Default: all.")
+@click.option("--study", help="Only the runs of this study.")
+@click.option("--percentiles", default="50,90,95,99", show_default=True)
+@click.option("--method", type=one_of(Method), default="nearest", show_default=True)
+@click.option("--basis", type=one_of(Basis), default="offered", show_default=True)
+@click.option("--origin", type=one_of(Origin), default="scheduled", show_default=True)
+@click.option("--window", default="..", help="A..B over scheduled times, e.g. 0..60s or 500ms..2s.")
+@JSON
+@fails_plainly
+def summary(
+    library: Path,
+    run_ids: tuple[str, ...],
+    study: str | None,
+    percentiles: str,
+    method: str,
+    basis: str,
+    origin: str,
+    window: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Summarise runs: accounting, rates, percentiles, and the tool's own numbers."""
+    opened = open_library(library)
+    selection = Selection(
+        run_ids=chosen_runs(opened, run_ids, study),
+        window=parse_window(window),
+        basis=Basis(basis),
+        origin=Origin(origin),
+        method=Method(method),
+    )
+    shares = parse_percentiles(percentiles)
+    summaries = summarise(opened, selection, shares=shares)
+    if as_json:
+        print_json(documents.summary(selection, summaries))
+    else:
+        click.echo(table([_summary_row(each) for each in summaries]))
+
+
+def _summary_row(each: RunSummary) -> dict[str, object]:
+    ttft, stall, latency = (each.metrics[m] for m in (Metric.TTFT, Metric.STALL, Metric.LATENCY))
+    lost = {o.value: n for o, n in each.account.outcomes.items() if n and o.value != "completed"}
+    return {
+        "run": each.run.run_id,
+        "policy": each.run.policy or each.run.label,
+        "declared req/s": each.run.load.declared_rps,
+        "offered": each.account.n_offered,
+        "completed": each.account.outcomes[next(iter(each.account.outcomes))],
+        "other": ", ".join(f"{n} {name}" for name, n in lost.items()) or None,
+        **{f"TTFT p{k} ms": v for k, v in _points(ttft)},
+        **{f"stall p{k} ms": v for k, v in _points(stall)},
+        **{f"latency p{k} ms": v for k, v in _points(latency)},
+    }
+
+
+def _points(found: Any) -> list[tuple[str, str]]:
+    chosen = [found.percentiles[0], found.percentiles[-1]] if found.percentiles else []
+    return [
+        (
+            documents.percentile_name(point.share),
+            "not reached" if point.value_ms is None else f"{point.value_ms:.4g}",
+        )
+        for point in chosen
+    ]

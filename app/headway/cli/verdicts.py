@@ -1,0 +1,220 @@
+"""`headway verdict` and `headway recheck`: decisions with an exit code."""
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import orjson
+
+from headway.analyses import judgement, recheck
+from headway.analyses.acceptance import Asked
+from headway.analyses.judgement import Answer, Question
+from headway.analyses.recheck import Change, Saved, Value
+from headway.catalog import Catalog
+from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library, study_of
+from headway.cli.parsing import parse_window
+from headway.cli.tables import print_json, printable, table
+from headway.errors import MisuseError
+from headway.figures import answers, envelope_json
+from headway.model import Objective, Origin
+from headway.stats.verdicts import Verdict
+
+EXIT_CODES = {Verdict.ACCEPTED: 0, Verdict.REJECTED: 1, Verdict.UNDECIDED: 3}
+
+
+@click.command()
+@LIBRARY
+@click.option("--ttft-ms", type=float, help="Largest acceptable TTFT.")
+@click.option("--tpot-ms", type=float, help="Largest acceptable mean time per output token.")
+@click.option("--stall-ms", type=float, help="Longest acceptable stall; instead of --tpot-ms.")
+@click.option("--latency-ms", type=float, help="Largest acceptable completion latency.")
+@click.option("--attainment", type=float, help="Share of offered requests to meet every limit.")
+@click.option("--study", help="Only the runs of this study.")
+@click.option("--policy", help="Only the runs of this policy.")
+@click.option("--load", type=float, help="Only the runs at this rate, or concurrency.")
+@click.option("--claim", type=one_of(Asked), default="workload", show_default=True)
+@click.option("--origin", type=one_of(Origin), default="scheduled", show_default=True)
+@click.option("--window", default="..", help="A..B over scheduled times, e.g. 0..60s or 500ms..2s.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the verdict and its evidence.")
+@JSON
+@fails_plainly
+def verdict(
+    library: Path,
+    study: str | None,
+    policy: str | None,
+    load: float | None,
+    claim: str,
+    origin: str,
+    window: str,
+    out: Path | None,
+    *,
+    as_json: bool,
+    **limits: float | None,
+) -> None:
+    """Say which load is acceptable: exit code 0 accepted, 1 rejected, 3 not enough evidence."""
+    opened = open_library(library)
+    name = _study(opened, study, limits)
+    question = Question(
+        objective=_objective(limits, _declared(opened, name)),
+        claim=Asked(claim),
+        study=name,
+        policy=policy,
+        load=load,
+        window=parse_window(window),
+        origin=Origin(origin),
+    )
+    judgement.demand(opened, question)
+    answer = judgement.answer(opened, question)
+    _warn_of_empty(answer)
+    if out is not None:
+        _write(out, answer, opened)
+    if as_json:
+        print_json(envelope_json.verdict(answer))
+    else:
+        _print_answer(answer, _declared(opened, name))
+    sys.exit(EXIT_CODES[answer.verdict])
+
+
+@click.command("recheck")
+@click.argument("envelope", type=click.Path(path_type=Path))
+@LIBRARY
+@JSON
+@fails_plainly
+def recheck_(envelope: Path, library: Path, *, as_json: bool) -> None:
+    """Judge a saved envelope again: exit code 0 it holds, 1 it has lapsed."""
+    was = recheck.read(_content(envelope), envelope.name)
+    opened = open_library(library)
+    asked = was.selection
+    question = Question(
+        objective=_checked(was.verdict.objective),
+        claim=asked.claim,
+        study=asked.study,
+        policy=asked.policy,
+        load=asked.load,
+        window=asked.window,
+        origin=asked.origin,
+    )
+    again = orjson.dumps(_saved(judgement.answer(opened, question), opened))
+    found = recheck.changes(was, recheck.read(again, envelope.name))
+    if as_json:
+        print_json(envelope_json.rechecked(found, was))
+    else:
+        _print_changes(found, was)
+    sys.exit(1 if found else 0)
+
+
+def _study(opened: Catalog, study: str | None, limits: dict[str, float | None]) -> str | None:
+    """Return the study asked for, or the only one; several are judged together by given limits."""
+    if study is not None:
+        return study_of(opened, study)
+    if len(opened.studies) == 1:
+        return next(iter(opened.studies))
+    if opened.studies and not _limits(limits):
+        names = ", ".join(sorted(opened.studies))
+        raise MisuseError(
+            f"the library has several studies, each with an objective of its own: {names}; "
+            "name one with --study, or give limits such as --ttft-ms 2000"
+        )
+    return None
+
+
+def _declared(opened: Catalog, study: str | None) -> Objective | None:
+    return None if study is None else opened.studies[study].objective
+
+
+def _limits(given: dict[str, float | None]) -> dict[str, float]:
+    return {
+        name: value for name, value in given.items() if value is not None and name != "attainment"
+    }
+
+
+def _objective(given: dict[str, float | None], declared: Objective | None) -> Objective:
+    """Return the limits given, else those declared; the share given, else the one declared."""
+    limits, share = _limits(given), given["attainment"]
+    if not limits and declared is None:
+        raise MisuseError(
+            "no objective: the study declares none in its study.toml; add one there, or give "
+            "limits, such as --ttft-ms 2000 --stall-ms 100 --attainment 0.95"
+        )
+    if declared is None or limits:
+        kept = {} if declared is None else {"attainment": declared.attainment}
+        declared = Objective(**(kept | limits))
+    return _checked(declared if share is None else replace(declared, attainment=share))
+
+
+def _checked(objective: Objective) -> Objective:
+    limits = objective.limits()
+    for metric, limit in limits.items():
+        if not (limit > 0 and math.isfinite(limit)):
+            raise MisuseError(f"{metric.value} = {limit:g}; expected milliseconds above 0")
+    if not limits:
+        raise MisuseError("the objective has no limit; expected at least one, such as --ttft-ms")
+    if objective.tpot_ms is not None and objective.stall_ms is not None:
+        raise MisuseError(
+            "found a limit on the mean time per output token and one on the longest stall; "
+            "expected one cadence limit: --tpot-ms or --stall-ms"
+        )
+    if not 0 < objective.attainment < 1:
+        raise MisuseError(
+            f"attainment {objective.attainment:g}; expected a share between 0 and 1, such as 0.95"
+        )
+    return objective
+
+
+def _warn_of_empty(answer: Answer) -> None:
+    for run in answer.empty:
+        click.echo(f"not judged: {run.run_id} has no request in the window", err=True)
+
+
+def _saved(answer: Answer, opened: Catalog) -> envelope_json.Document:
+    return envelope_json.saved(answer, opened, datetime.now(UTC))
+
+
+def _write(path: Path, answer: Answer, opened: Catalog) -> None:
+    content = orjson.dumps(_saved(answer, opened), option=orjson.OPT_INDENT_2)
+    try:
+        path.write_bytes(content + b"\n")
+    except OSError as error:
+        raise MisuseError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise MisuseError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _print_answer(answer: Answer, declared: Objective | None) -> None:
+    click.echo(printable(answers.sentence(answer)))
+    click.echo(printable(answers.objective_sentence(answer, declared)))
+    click.echo(f"\n{table([answers.row(each) for each in answer.judged])}")
+    for title, reasons, settled in answers.doubts(answer):
+        click.echo(f"\n{printable(title)}: not enough evidence")
+        for reason in reasons:
+            click.echo(f"  - {printable(reason)}")
+        click.echo(f"  Would settle it: {printable(settled)}")
+
+
+def _print_changes(found: Sequence[Change], was: Saved) -> None:
+    click.echo(printable(answers.recheck_sentence(found, was)))
+    if found:
+        # What a field was and is may be a number, text or nothing: all of it is shown as text.
+        rows = [
+            {
+                "about": each.about,
+                "field": each.field,
+                "was": _text(each.was),
+                "is": _text(each.now),
+            }
+            for each in found
+        ]
+        click.echo(f"\n{table(rows)}")
+
+
+def _text(value: Value) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,201 @@
+"""The pieces of the Envelope page: the answer, the picture, and the verdict of every load."""
+
+from dataclasses import replace
+
+import polars as pl
+import streamlit as st
+
+from headway.analyses import envelope, load_curves, naming
+from headway.analyses.acceptance import Asked, Judged
+from headway.analyses.envelope import CONCURRENCY, OFFERED, Envelope
+from headway.figures import envelope as figures
+from headway.figures import text, verdicts
+from headway.model import Metric, RunInfo, Selection
+from headway.stats.steadiness import Steadiness
+from headway.stats.verdicts import Verdict
+from headway.studies import Study
+from headway.web import judging, state
+from headway.web.objective import Edited
+
+_SHOWN = {"displayModeBar": False}
+_MOST_TRADES = 2
+_STEADY_WORDS = {
+    Steadiness.NOT_STEADY: "not steady",
+    Steadiness.UNKNOWN: "steadiness unknown",
+}
+
+
+def choose(runs: list[RunInfo]) -> list[RunInfo]:
+    """Choose policies; all of them at first, since what is rejected stays on record."""
+    policies = list(dict.fromkeys(naming.policy_of(run) for run in runs))
+    wanted = st.sidebar.multiselect(
+        "Policy",
+        policies,
+        default=policies,
+        key="policies",
+        bind="query-params",
+        persist_state="session",
+    )
+    found = [run for run in runs if naming.policy_of(run) in wanted]
+    if not found:
+        st.info("No policy is chosen. Choose one in the sidebar.")
+        st.stop()
+    return found
+
+
+def title(study: Study) -> None:
+    """Name the page and the question it answers."""
+    st.title("Acceptance envelope")
+    if study.question:
+        st.markdown(f"#### {state.escape(study.question)}")
+
+
+def sentences(found: list[Envelope], asked: Asked) -> None:
+    """Write the verdict sentences of one claim."""
+    said = verdicts.policy_sentences(found)
+    lines = [f"- {verdicts.MARKS[verdict]} {state.escape(words)}" for words, verdict in said]
+    if not any(verdict is Verdict.ACCEPTED for _, verdict in said):
+        lines.insert(0, "- **No load tested is acceptable.**")
+    st.markdown(f"**{verdicts.CLAIMS[asked].capitalize()}**\n" + "\n".join(lines))
+
+
+def strips(found: list[Envelope], edited: Edited) -> None:
+    """Draw the verdict strips, concurrency apart from offered load."""
+    for axis in (OFFERED, CONCURRENCY):
+        mine = [each for each in found if each.axis == axis and figures.is_on_axis(each)]
+        if mine:
+            st.plotly_chart(
+                figures.strips(mine, edited.asked, state.look()),
+                key=f"strips-{axis}",
+                config=_SHOWN,
+                alt=f"Verdict of every tested load, {verdicts.CLAIMS[edited.asked]}",
+            )
+    marks = ", ".join(f"{verdicts.MARKS[each]} {words}" for each, words in verdicts.WORDS.items())
+    st.caption(
+        f"Marks: {marks}, "
+        f"{verdicts.CLAIMS[edited.asked]}. Bands join tested loads and claim nothing between them."
+    )
+    for policy, changed in envelope.differences(found).items():
+        st.warning(
+            f"{state.escape(policy)} has more than one envelope: an envelope lapses when its "
+            f"configuration changes, and these differ in {state.escape(text.listed(changed))}."
+        )
+    for each in found:
+        if each.bracket.non_monotone:
+            st.warning(
+                f"{state.escape(each.line)}: the share that met the objective does not fall "
+                "steadily with the load."
+            )
+
+
+def throughput(selection: Selection, edited: Edited) -> None:
+    """Say where a higher load buys throughput with acceptance, the costliest steps first."""
+    for each in judging.trades(selection, edited.objective)[:_MOST_TRADES]:
+        st.markdown(state.escape(verdicts.trade(each)))
+
+
+def table(judged: list[Judged], edited: Edited) -> None:
+    """Show every judged run: the three claims side by side, and what would settle a doubt."""
+    st.subheader("Verdict per load")
+    rows = [_row(each, edited) for each in judged]
+    st.table(pl.DataFrame(rows, infer_schema_length=None), hide_index=True, border="horizontal")
+    with st.expander("The reasons under each verdict"):
+        for each in judged:
+            said = verdicts.reasons(each, edited.objective)
+            lines = "\n".join(f"- {state.escape(reason)}" for reason in said)
+            st.markdown(f"**{state.escape(each.title)}**\n{lines}")
+
+
+def _row(each: Judged, edited: Edited) -> dict[str, str]:
+    settled = verdicts.settles(each, edited.asked, edited.objective)
+    notes = [] if each.steady is Steadiness.STEADY else [_STEADY_WORDS[each.steady]]
+    if each.is_behind:
+        notes.append("load generator behind its schedule")
+    return {
+        "run": state.escape(each.title),
+        "met / offered": state.escape(
+            f"{each.n_met:,} / {each.n_offered:,}"
+            + (f" ({each.n_open:,} open)" if each.n_open else "")
+        ),
+        "in this run": f"{verdicts.IN_RUN_MARKS[each.in_run]} {each.in_run.value}",
+        "repeatable on this workload": _claim(each, Asked.WORKLOAD),
+        "for traffic like this": _claim(each, Asked.TRAFFIC),
+        "n\\_eff": f"{each.effective.n_eff:.0f}" if each.effective else "–",
+        "notes": state.escape(", ".join(notes) or "–"),
+        "what would settle it": state.escape(settled or "–"),
+    }
+
+
+def _claim(each: Judged, asked: Asked) -> str:
+    claim = each.workload if asked is Asked.WORKLOAD else each.traffic
+    words = f"{verdicts.MARKS[claim.verdict]} {verdicts.WORDS[claim.verdict]}"
+    if claim.low is None or claim.high is None or claim.low == claim.high:
+        return words
+    return f"{words}  \n:gray[{text.share(claim.low)}–{text.share(claim.high)}]"
+
+
+def other_cadence(judged: list[Judged], selection: Selection, edited: Edited) -> None:
+    """Say which cadence is in force, and what the same number would say on the other one."""
+    objective = edited.objective
+    if objective.stall_ms is None and objective.tpot_ms is None:
+        return
+    limit = objective.stall_ms if objective.stall_ms is not None else objective.tpot_ms
+    swapped = (
+        replace(objective, stall_ms=None, tpot_ms=limit)
+        if objective.stall_ms is not None
+        else replace(objective, tpot_ms=None, stall_ms=limit)
+    )
+    force, other = (Metric.STALL, Metric.TPOT)
+    if objective.stall_ms is None:
+        force, other = other, force
+    theirs = judging.judged(selection, swapped)
+    flips = [
+        (mine, its)
+        for mine, its in zip(judged, theirs, strict=True)
+        if mine.in_run is not its.in_run
+    ]
+    st.caption(
+        f"Cadence in force: {text.METRIC_NAMES[force]} ≤ {text.limit(limit or 0)}. "
+        f"The same limit on {text.METRIC_NAMES[other]} changes {len(flips)} of {len(judged)} runs"
+        + (f": {state.escape(_flips(flips))}." if flips else ".")
+    )
+
+
+def _flips(flips: list[tuple[Judged, Judged]]) -> str:
+    said = [
+        f"{mine.title} {text.share(mine.attained.low)} → {text.share(its.attained.low)}"
+        for mine, its in flips[:4]
+    ]
+    more = f" and {len(flips) - 4} more" if len(flips) > 4 else ""
+    return ", ".join(said) + more
+
+
+def along_load(selection: Selection, edited: Edited) -> None:
+    """Draw latency tails, completions, goodput and outcomes along the load."""
+    points = judging.load_points(selection, edited.objective)
+    if not points:
+        return
+    st.subheader("Along the load")
+    st.plotly_chart(
+        figures.along_load(points, state.look()),
+        key="along-load",
+        config=_SHOWN,
+        alt="Latency tails, completions and goodput by offered load",
+    )
+    said = [
+        f"{line} keeps up to {knee.keeps_up:.3g} req/s measured"
+        + (f", plateau {knee.plateau:.3g} req/s" if knee.plateau is not None else "")
+        for line, knee in load_curves.knees(points).items()
+        if knee.keeps_up is not None
+    ]
+    st.caption(
+        f"Bars: bounds for traffic like this; no upper bar, no upper bound. "
+        f"{state.escape('; '.join(said))}"
+    )
+    with st.expander("Outcomes of every run"):
+        st.plotly_chart(
+            figures.outcomes(points, state.look()),
+            key="outcomes",
+            config=_SHOWN,
+            alt="Shares of the outcomes of every run",
+        )

@@ -1,0 +1,157 @@
+"""The evidence under the envelope: limits observed, what it holds for, the review, how close."""
+
+import polars as pl
+import streamlit as st
+
+from headway.analyses import checklist
+from headway.analyses.acceptance import Judged
+from headway.analyses.envelope import Envelope
+from headway.analyses.limits import Observed
+from headway.figures import grids, text, verdicts
+from headway.model import Manifest, Selection, Stratum
+from headway.web import judging, state
+from headway.web.objective import Edited
+
+_STATES = {
+    checklist.State.PASSES: "✓ passes",
+    checklist.State.FAILS: "✗ fails",
+    checklist.State.NOT_RECORDED: "? not recorded",
+}
+_CLASSES = {
+    Stratum.PROMPT_LENGTH: "prompt length",
+    Stratum.OUTPUT_LENGTH: "output length",
+    Stratum.PREFIX: "cold or warm prefix",
+    Stratum.SEGMENT: "segment",
+}
+
+
+def limits(selection: Selection, edited: Edited) -> None:
+    """Show what was observed at the last accepted and the first rejected load."""
+    found = judging.observed(selection, edited.objective, edited.asked)
+    if not found:
+        return
+    st.subheader("Observed limits")
+    st.table(pl.DataFrame([_limit(each) for each in found]), hide_index=True, border="horizontal")
+
+
+def _limit(each: Observed) -> dict[str, str]:
+    cache = None if each.max_kv_fraction is None else text.share(each.max_kv_fraction)
+    return {
+        "run": state.escape(f"{each.line}, {each.judged.load_text}"),
+        "edge": each.edge,
+        "most in flight": text.count(each.max_in_flight),
+        "most waiting": text.count(each.max_waiting),
+        "most paused": text.count(each.max_paused),
+        "peak cache": cache or text.NOT_RECORDED,
+        "preemptions": text.count(each.n_preemptions),
+        "completed": text.rate(each.completed_rps, "req/s"),
+        "output tok/s": _number(each.output_tokens_per_s),
+        "lost": text.share(each.lost_share),
+        "first lost": "none" if each.first_lost is None else text.outcome(each.first_lost),
+    }
+
+
+def _number(value: float | None) -> str:
+    return "no rate" if value is None else text.significant(value)
+
+
+def holds_for(found: list[Envelope]) -> None:
+    """Show the configuration and the workload that every envelope holds for."""
+    with st.expander("What each envelope holds for"):
+        for each in found:
+            st.markdown(
+                f"**{state.escape(each.line)}** "
+                f"{each.n_recorded} of {Manifest.size()} manifest fields recorded"
+            )
+            known = each.holds_for | {
+                "requests (fingerprint)": f"{each.requests[:16]}…",
+                "arrivals": each.arrivals or text.NOT_RECORDED,
+            }
+            st.table(
+                pl.DataFrame(
+                    {
+                        "field": [state.escape(name) for name in known],
+                        "value": [state.escape(value) for value in known.values()],
+                    }
+                ),
+                hide_index=True,
+                hide_header=True,
+                border="horizontal",
+            )
+
+
+def review(selection: Selection, edited: Edited) -> None:
+    """Show what an acceptance decision needs, and what this study has or lacks of it."""
+    lines = judging.review(selection, edited.objective, edited.asked)
+    passed = sum(line.state is checklist.State.PASSES for line in lines)
+    st.subheader(f"Review: {passed} of {len(lines)} lines pass")
+    st.table(
+        pl.DataFrame(
+            {
+                "what a decision needs": [state.escape(line.name) for line in lines],
+                "this study": [_STATES[line.state] for line in lines],
+                "found": [state.escape(line.found) for line in lines],
+                "see": [f"[{line.page}]({_address(line.page)})" for line in lines],
+            }
+        ),
+        hide_index=True,
+        border="horizontal",
+    )
+
+
+def _address(page: str) -> str:
+    return "." if page == "home" else page
+
+
+def sensitivity(judged: list[Judged], selection: Selection, edited: Edited) -> None:
+    """Show how close the call is at one load, as both limits move."""
+    st.subheader("How close is the call?")
+    by_id = {each.run.run_id: each for each in judged}
+    chosen = st.selectbox(
+        "At",
+        list(by_id),
+        index=_closest(judged, edited.objective.attainment),
+        format_func=lambda run_id: by_id[run_id].title,
+        key="close",
+        bind="query-params",
+    )
+    cells = judging.sensitivity_of(selection, edited.objective, chosen, edited.asked)
+    if not cells:
+        st.caption("The map needs a TTFT limit and a cadence limit.")
+        return
+    st.altair_chart(
+        grids.sensitivity(cells, edited.objective, state.look()),
+        key="sensitivity",
+        alt="Verdict by TTFT limit and cadence limit",
+    )
+    st.caption(f"Verdicts {verdicts.CLAIMS[edited.asked]}; the framed cell is the one in force.")
+
+
+def _closest(judged: list[Judged], target: float) -> int:
+    """Return the run whose share lies nearest to the target: there the limits matter most."""
+    gaps = [abs(each.attained.low - target) + (each.attained.low == 1) for each in judged]
+    return gaps.index(min(gaps))
+
+
+def by_class(selection: Selection, edited: Edited) -> None:
+    """Show the verdicts by load and class of requests, one grid cell each."""
+    st.subheader("By class of request")
+    wanted = st.selectbox(
+        "Class",
+        list(_CLASSES),
+        format_func=lambda each: _CLASSES[each],
+        key="class",
+        bind="query-params",
+    )
+    cells = judging.strata(selection, edited.objective, wanted)
+    claim = edited.asked
+    if not cells:
+        st.caption("No run stands on a load axis.")
+        return
+    st.altair_chart(
+        grids.strata(cells, claim, state.look()), key="strata", alt="Verdict by load and class"
+    )
+    st.caption(
+        f"Verdicts {verdicts.CLAIMS[claim]}. Each cell stands on its own requests at its own "
+        "5%: among many cells some are wrong by chance; error rates by class were not simulated."
+    )

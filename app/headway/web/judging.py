@@ -1,0 +1,116 @@
+"""Analyses of the envelope as the pages ask for them: by selection and objective.
+
+Each takes only what names its result, so that it is remembered under a short key.
+"""
+
+from headway.analyses import (
+    acceptance,
+    checklist,
+    envelope,
+    limits,
+    load_curves,
+    sensitivity,
+    throughput,
+)
+from headway.analyses import strata as strata_analysis
+from headway.analyses.acceptance import Asked, Judged
+from headway.analyses.envelope import Envelope
+from headway.catalog import Catalog
+from headway.model import Objective, Selection, Stratum
+from headway.web import state
+
+_TAIL = 0.99
+
+
+def judged(selection: Selection, objective: Objective) -> list[Judged]:
+    """Return every selected run or set of replicates against the objective."""
+    return state.analysed(acceptance.judge, selection, objective)
+
+
+def envelopes(selection: Selection, objective: Objective, asked: Asked) -> list[Envelope]:
+    """Return the envelopes of one claim."""
+    return state.analysed(_envelopes, selection, objective, asked)
+
+
+def load_points(selection: Selection, objective: Objective) -> list[load_curves.LoadPoint]:
+    """Return latency tails, rates and outcomes along the load."""
+    return state.analysed(_load_points, selection, objective)
+
+
+def trades(selection: Selection, objective: Objective) -> list[throughput.Trade]:
+    """Return the steps in load that buy throughput with acceptance."""
+    return state.analysed(_trades, selection, objective)
+
+
+def observed(selection: Selection, objective: Objective, asked: Asked) -> list[limits.Observed]:
+    """Return what was observed at the edges of the envelopes."""
+    return state.analysed(_observed, selection, objective, asked)
+
+
+def review(selection: Selection, objective: Objective, asked: Asked) -> list[checklist.Line]:
+    """Return the review checklist of the selected runs' study."""
+    return state.analysed(_review, selection, objective, asked)
+
+
+def sensitivity_of(
+    selection: Selection, objective: Objective, run_id: str, asked: Asked
+) -> list[sensitivity.Cell]:
+    """Return the verdicts of one run or set as the limits move."""
+    return state.analysed(_sensitivity, selection, objective, run_id, asked)
+
+
+def strata(
+    selection: Selection, objective: Objective, wanted: Stratum
+) -> list[strata_analysis.StratumCell]:
+    """Return the verdicts by load and class of requests."""
+    return state.analysed(_strata, selection, objective, wanted)
+
+
+def _envelopes(
+    catalog: Catalog, selection: Selection, objective: Objective, asked: Asked
+) -> list[Envelope]:
+    return envelope.envelopes(catalog, acceptance.judge(catalog, selection, objective), asked)
+
+
+def _load_points(
+    catalog: Catalog, selection: Selection, objective: Objective
+) -> list[load_curves.LoadPoint]:
+    found = acceptance.judge(catalog, selection, objective)
+    return load_curves.points(catalog, selection, found, _TAIL)
+
+
+def _trades(catalog: Catalog, selection: Selection, objective: Objective) -> list[throughput.Trade]:
+    found = _envelopes(catalog, selection, objective, Asked.RUN)
+    return throughput.trades(catalog, selection, found)
+
+
+def _observed(
+    catalog: Catalog, selection: Selection, objective: Objective, asked: Asked
+) -> list[limits.Observed]:
+    found = _envelopes(catalog, selection, objective, asked)
+    return limits.observed(catalog, selection, found)
+
+
+def _review(
+    catalog: Catalog, selection: Selection, objective: Objective, asked: Asked
+) -> list[checklist.Line]:
+    found = acceptance.judge(catalog, selection, objective)
+    study = catalog.studies[catalog.runs[selection.run_ids[0]].study]
+    return checklist.checklist(
+        catalog, selection, study, found, envelope.envelopes(catalog, found, asked)
+    )
+
+
+def _sensitivity(
+    catalog: Catalog, selection: Selection, objective: Objective, run_id: str, asked: Asked
+) -> list[sensitivity.Cell]:
+    found = acceptance.judge(catalog, selection, objective)
+    chosen = next(each for each in found if each.run.run_id == run_id)
+    return sensitivity.sensitivity(catalog, selection, objective, chosen, asked)
+
+
+def _strata(
+    catalog: Catalog, selection: Selection, objective: Objective, wanted: Stratum
+) -> list[strata_analysis.StratumCell]:
+    found = acceptance.judge(catalog, selection, objective)
+    return strata_analysis.strata(catalog, selection, objective, found, wanted)

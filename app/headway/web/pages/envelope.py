@@ -1,0 +1,29 @@
+"""Envelope: up to which load is each configuration acceptable, and on what evidence?"""
+
+import streamlit as st
+
+from headway.model import Selection
+from headway.web import envelope_parts, evidence_parts, judging, objective, state
+
+study = state.study()
+runs = envelope_parts.choose(state.runs_of(study))
+envelope_parts.title(study)
+answer = st.container()
+edited = objective.editor(study)
+selection = Selection(tuple(run.run_id for run in runs))
+judged = judging.judged(selection, edited.objective)
+found = judging.envelopes(selection, edited.objective, edited.asked)
+
+with answer:
+    envelope_parts.sentences(found, edited.asked)
+envelope_parts.strips(found, edited)
+envelope_parts.throughput(selection, edited)
+envelope_parts.table(judged, edited)
+envelope_parts.other_cadence(judged, selection, edited)
+envelope_parts.along_load(selection, edited)
+evidence_parts.limits(selection, edited)
+evidence_parts.holds_for(found)
+evidence_parts.review(selection, edited)
+evidence_parts.sensitivity(judged, selection, edited)
+evidence_parts.by_class(selection, edited)
+state.provenance("acceptance/blocks", "acceptance/requests", "workload/plan")

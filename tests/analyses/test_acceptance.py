@@ -1,0 +1,286 @@
+"""Three claims side by side, on the sample study and on small libraries."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from headway.analyses import acceptance
+from headway.analyses.acceptance import Asked, Judged
+from headway.catalog import Catalog
+from headway.model import Load, LoadKind, Objective, Selection, Window
+from headway.stats.steadiness import Steadiness
+from headway.stats.verdicts import InRun, Verdict, Why
+from libraries import make_run, offered, open_runs, replicates, run_from
+
+STALL = Objective(ttft_ms=2000, stall_ms=100, attainment=0.95)
+TPOT = Objective(ttft_ms=2000, tpot_ms=50, attainment=0.95)
+TTFT = Objective(ttft_ms=200, attainment=0.9)
+YES, NO, UNSURE = Verdict.ACCEPTED, Verdict.REJECTED, Verdict.UNDECIDED
+
+
+def judge(opened: Catalog, objective: Objective = TTFT, window: Window = Window()) -> list[Judged]:
+    runs = [run for name in sorted(opened.studies) for run in opened.of_study(name)]
+    selection = Selection(tuple(run.run_id for run in runs), window)
+    return acceptance.judge(opened, selection, objective)
+
+
+def judge_one(opened: Catalog, objective: Objective = TTFT, window: Window = Window()) -> Judged:
+    (found,) = judge(opened, objective, window)
+    return found
+
+
+def at_load(judged: Iterable[Judged], policy: str) -> dict[float, Judged]:
+    """Return the complete runs of a policy by load."""
+    return {
+        each.x: each
+        for each in judged
+        if each.run.policy == policy and each.run.time_limit_s is None and each.x is not None
+    }
+
+
+def traffic(judged: Iterable[Judged], policy: str) -> dict[float, Verdict]:
+    return {x: each.traffic.verdict for x, each in at_load(judged, policy).items()}
+
+
+# The sample study: every policy on the same 500 requests.
+
+
+@pytest.mark.parametrize(
+    ("objective", "policy", "load", "n_met"),
+    [
+        (TPOT, "vllm", 4, 499),
+        (TPOT, "sarathi", 4, 500),
+        (TPOT, "vllm", 6, 164),
+        (TPOT, "sarathi", 6, 258),
+        (STALL, "vllm", 4, 74),
+        (STALL, "sarathi", 4, 500),
+        (STALL, "vllm", 6, 7),
+        (STALL, "sarathi", 6, 467),
+    ],
+)
+def test_attainment_counts_every_offered_request(
+    study: Catalog, objective: Objective, policy: str, load: float, n_met: int
+) -> None:
+    found = at_load(judge(study, objective), policy)[load]
+    assert (found.n_met, found.n_offered) == (n_met, 500)
+
+
+def test_a_deterministic_simulator_answers_for_its_workload_in_one_run(study: Catalog) -> None:
+    found = judge(study, STALL)
+    expected = dict.fromkeys((1, 2, 3, 4), YES) | dict.fromkeys((6, 8), NO)
+    sarathi = at_load(found, "sarathi")
+    assert {x: each.workload.verdict for x, each in sarathi.items()} == expected
+    assert {x: each.verdict(Asked.RUN) for x, each in sarathi.items()} == expected
+    assert {each.workload.why for each in sarathi.values()} == {Why.DETERMINISTIC}
+    for policy in ("vllm", "orca"):
+        others = at_load(found, policy).values()
+        assert {each.workload.verdict for each in others} == {NO}
+        assert {each.in_run for each in others} == {InRun.MISSED}
+
+
+def test_a_stall_limit_for_traffic_needs_effective_requests(study: Catalog) -> None:
+    found = judge(study, STALL)
+    unsure = dict.fromkeys((3, 4, 6), UNSURE)
+    assert traffic(found, "sarathi") == {1: YES, 2: YES, 8: NO} | unsure
+    assert set(traffic(found, "vllm").values()) == {NO}
+    assert set(traffic(found, "orca").values()) == {NO}
+
+
+@pytest.mark.parametrize(
+    ("load", "n_eff"), [(1, 143.9), (2, 77.3), (3, 34.2), (4, 19.9), (6, 8.39)]
+)
+def test_the_effective_number_falls_as_the_system_fills(
+    study: Catalog, load: float, n_eff: float
+) -> None:
+    effective = at_load(judge(study, STALL), "sarathi")[load].effective
+    assert effective is not None
+    assert effective.n_eff == pytest.approx(n_eff, rel=0.02)
+
+
+def test_the_worked_design_effect_comes_out(study: Catalog) -> None:
+    effective = at_load(judge(study, STALL), "sarathi")[4].effective
+    assert effective is not None
+    assert effective.deff == pytest.approx(18.8, rel=0.02)
+
+
+def test_a_limit_on_the_mean_for_traffic_gives_other_verdicts(study: Catalog) -> None:
+    found = judge(study, TPOT)
+    unsure = {2: UNSURE, 4: UNSURE}
+    assert traffic(found, "sarathi") == {1: YES, 3: UNSURE, 6: NO, 8: NO} | unsure
+    assert traffic(found, "vllm") == {1: YES, 3: UNSURE, 6: NO, 8: NO} | unsure
+    assert traffic(found, "orca") == {1: YES, 8: NO} | unsure
+    for policy in ("sarathi", "vllm", "orca"):
+        effective = at_load(found, policy)[1].effective
+        assert effective is not None
+        assert effective.n_eff == pytest.approx(120, rel=0.05)
+
+
+def test_no_load_is_accepted_for_traffic_at_99_percent(study: Catalog) -> None:
+    found = judge(study, Objective(ttft_ms=2000, stall_ms=100, attainment=0.99))
+    assert YES not in {each.traffic.verdict for each in found}
+    best = at_load(found, "sarathi")[1]
+    assert (best.traffic.verdict, best.traffic.why) == (UNSURE, Why.TOO_FEW_EFFECTIVE)
+
+
+def test_open_requests_are_bounds_and_not_a_miss(study: Catalog) -> None:
+    (limited,) = [each for each in judge(study, STALL) if each.run.time_limit_s is not None]
+    assert limited.n_open > 0
+    assert limited.attained.high > limited.attained.low
+    assert limited.attained.high == (limited.n_met + limited.n_open) / 500
+    kept = Objective(latency_ms=3_600_000, attainment=0.95)
+    (open_ended,) = [each for each in judge(study, kept) if each.run.time_limit_s is not None]
+    assert (open_ended.in_run, open_ended.workload.verdict) == (InRun.OPEN, UNSURE)
+    assert open_ended.workload.why is Why.OPEN_REQUESTS
+    assert open_ended.attained.high == 1
+
+
+# Replicates: 180 offered each, target 90%.
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict", "low", "high"),
+    [
+        ((170, 167, 168, 170, 169), YES, 0.9309, None),
+        ((160, 150, 149, 159, 158), NO, None, 0.8901),
+        ((174, 168, 161, 174, 173), YES, 0.9147, None),
+        ((154, 140, 135, 145, 138), NO, None, None),
+    ],
+)
+def test_replicates_judge_the_workload(
+    tmp_path: Path,
+    counts: tuple[int, ...],
+    verdict: Verdict,
+    low: float | None,
+    high: float | None,
+) -> None:
+    found = judge_one(open_runs(tmp_path, *replicates(counts)))
+    assert (found.n_met, found.n_offered) == (sum(counts), 900)
+    assert found.workload.verdict is verdict
+    if low is not None:
+        assert found.workload.low == pytest.approx(low, abs=5e-5)
+    if high is not None:
+        assert found.workload.high == pytest.approx(high, abs=5e-5)
+
+
+def test_one_missed_run_is_missed_and_the_workload_may_be_accepted(tmp_path: Path) -> None:
+    found = judge_one(open_runs(tmp_path, *replicates((174, 168, 161, 174, 173))))
+    assert [round(each.low * 180) for each in found.per_run] == [174, 168, 161, 174, 173]
+    assert (found.in_run, found.workload.verdict) == (InRun.MISSED, YES)
+
+
+def test_a_single_run_is_met_in_the_run_and_no_more(tmp_path: Path) -> None:
+    found = judge_one(open_runs(tmp_path, *replicates((170,))))
+    assert (found.in_run, found.workload.verdict) == (InRun.MET, UNSURE)
+    assert found.workload.why is Why.TOO_FEW_RUNS
+
+
+def test_replicates_of_one_workload_never_add_effective_requests(tmp_path: Path) -> None:
+    one = judge_one(open_runs(tmp_path / "one", *replicates((170,)))).effective
+    five = judge_one(open_runs(tmp_path / "five", *replicates((170,) * 5))).effective
+    assert one is not None
+    assert five is not None
+    assert five.n_eff == pytest.approx(one.n_eff)
+
+
+# What is never accepted.
+
+
+def test_half_rejected_is_missed_and_accepted_under_no_claim(tmp_path: Path) -> None:
+    rows = offered(400, 400)
+    for row in rows[::2]:
+        del row["ttft_us"], row["latency_us"], row["output_tokens"]
+        row["outcome"] = "rejected"
+    found = judge_one(open_runs(tmp_path, make_run(rows)))
+    assert (found.n_met, found.n_offered) == (200, 400)
+    assert found.in_run is InRun.MISSED
+    assert found.verdict(Asked.RUN) is NO
+    assert found.verdict(Asked.WORKLOAD) is UNSURE
+    assert found.verdict(Asked.TRAFFIC) is NO
+
+
+def test_without_times_there_is_no_effective_number(tmp_path: Path) -> None:
+    rows = offered(400, 400)
+    for row in rows:
+        del row["scheduled_us"], row["sent_us"]
+    found = judge_one(open_runs(tmp_path, make_run(rows)))
+    assert (found.effective, found.steady) == (None, Steadiness.UNKNOWN)
+    assert (found.in_run, found.traffic.verdict) == (InRun.MET, UNSURE)
+    assert found.traffic.why is Why.NO_EFFECTIVE_SIZE
+
+
+def test_a_generator_behind_its_schedule_is_never_accepted(tmp_path: Path) -> None:
+    runs = replicates((180, 180, 180))
+    kept = judge_one(open_runs(tmp_path / "kept", *runs))
+    assert (kept.workload.verdict, kept.is_behind) == (YES, False)
+    late = []
+    for place in range(3):
+        rows = offered(180, 180, jitter_us=place)
+        for row in rows:
+            row["sent_us"] += 3_000
+        late.append(make_run(rows, f"r{place}", replicate=place))
+    found = judge_one(open_runs(tmp_path / "late", *late))
+    assert found.is_behind
+    assert (found.in_run, found.workload.verdict) == (InRun.MET, UNSURE)
+    assert found.workload.why is Why.BEHIND_SCHEDULE
+    assert found.traffic.verdict is not YES
+
+
+def test_a_run_that_is_not_steady_is_never_accepted_for_traffic(tmp_path: Path) -> None:
+    rows = offered(1000, 1000)
+    for place, row in enumerate(rows):
+        row["ttft_us"] = 10_000 + 100 * place
+        row["latency_us"] = row["ttft_us"] + 1
+    found = judge_one(open_runs(tmp_path, make_run(rows)), Objective(ttft_ms=500, attainment=0.5))
+    assert found.steady is Steadiness.NOT_STEADY
+    assert (found.in_run, found.traffic.verdict) == (InRun.MET, UNSURE)
+
+
+def test_an_answer_of_one_token_passes_a_cadence_limit_and_is_counted(tmp_path: Path) -> None:
+    rows = offered(20, 20)
+    for row in rows:
+        row["output_tokens"] = 1
+    found = judge_one(open_runs(tmp_path, make_run(rows)), Objective(tpot_ms=1, attainment=0.9))
+    assert (found.n_met, found.n_no_cadence) == (20, 20)
+
+
+def test_a_window_keeps_only_its_requests(tmp_path: Path) -> None:
+    opened = open_runs(tmp_path, make_run(offered(100, 90)))
+    found = judge_one(opened, window=Window(0, 10_000_000))
+    assert found.n_offered == 50
+    assert judge(opened, window=Window(90_000_000, 91_000_000)) == []
+
+
+# Where a run stands.
+
+
+def test_closed_loops_stand_on_concurrency_and_unlimited_loads_off_the_axes(
+    tmp_path: Path,
+) -> None:
+    loads = {
+        "r0": Load(LoadKind.OPEN, declared_rps=5),
+        "r1": Load(LoadKind.CLOSED, concurrency=8),
+        "r2": Load(LoadKind.UNLIMITED),
+    }
+    runs = [
+        make_run(offered(20, 20, jitter_us=place), run_id, load=load)
+        for place, (run_id, load) in enumerate(loads.items())
+    ]
+    found = {each.run.run_id: each.x for each in judge(open_runs(tmp_path, *runs))}
+    assert found == {"r0": 5, "r1": 8, "r2": None}
+
+
+def test_a_load_that_nobody_declared_is_measured_and_says_so(tmp_path: Path) -> None:
+    run = make_run(offered(21, 21), load=Load(LoadKind.OPEN))
+    found = judge_one(open_runs(tmp_path, run))
+    assert found.x == pytest.approx(5)
+    assert found.load_text == "5 req/s measured"
+
+
+def test_real_runs_are_judged_in_the_run_whatever_else_is_missing(real: Catalog) -> None:
+    found = judge(real, Objective(ttft_ms=2000, attainment=0.9))
+    assert sum(len(each.runs) for each in found) == len(real.runs)
+    assert {each.in_run for each in found} >= {InRun.MET, InRun.MISSED}
+    burst = run_from(real, "rate4-burst0.1")
+    (alone,) = [each for each in found if burst in [run.run_id for run in each.runs]]
+    assert len(alone.runs) == 1

@@ -1,0 +1,20 @@
+"""Commands run in this process, for tests of what they print and how they end."""
+
+import json
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from headway.cli import main
+
+
+def headway(*arguments: object, exit_code: int = 0) -> Result:
+    """Run a command, which must end with this exit code."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == exit_code, result.output
+    return result
+
+
+def document(*arguments: object, exit_code: int = 0) -> Any:
+    """Return the one JSON document that stdout must be."""
+    return json.loads(headway(*arguments, "--json", exit_code=exit_code).stdout)
