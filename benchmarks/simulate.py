@@ -237,7 +237,7 @@ def judge(
         if size is None:
             raise ValueError(f"{n} requests are too few")
         share = float(met.mean())
-        found = traffic(Attained(share, share), size.n_eff, target, steady)
+        found = traffic(Attained(share, share), size.n_eff, target, steady, size.n_accept)
         return share, size.n_eff, found.verdict, found.low or 0.0, found.high or 0.0
 
     share, n_eff, verdict, low, high = claim(limits.at)
@@ -259,7 +259,7 @@ def judge(
         claim(limits.above)[2] is Verdict.ACCEPTED,
         claim(limits.below)[2] is Verdict.REJECTED,
         n_eff,
-        possible is not None and target**possible.n_eff <= 1 - ACCEPT_LEVEL,
+        possible is not None and target**possible.n_accept <= 1 - ACCEPT_LEVEL,
         steady is not Steadiness.NOT_STEADY,
     ]
 

@@ -400,3 +400,13 @@ def test_the_measured_rate(
         }
     )
     assert ingest.measured_rps(table) == rate
+
+
+@pytest.mark.parametrize(("declared", "found"), [("5", []), ("5.3", ["rate_gap"])])
+def test_arrivals_off_the_declared_rate_are_a_finding(
+    declared: str, found: list[str], bring: type_import
+) -> None:
+    # The fixture's arrivals came at 4.95 req/s.
+    (imported,) = bring(VLLM, set={"load.declared_rps": declared}).imported
+    codes = [finding.code for finding in imported.info.findings]
+    assert [code for code in codes if code == "rate_gap"] == found

@@ -67,6 +67,12 @@ def test_what_tells_two_runs_apart_is_added(changes: dict[str, object], detail: 
     assert found[1] == f"policy · 5 req/s · {detail}"
 
 
+def test_only_a_crash_is_called_an_early_stop() -> None:
+    other = (Finding("clock_ran_backwards", Severity.ERROR, 1, "x"),)
+    found = names(describe("r0"), describe("r1", findings=other))
+    assert found == ["policy · 5 req/s · r0", "policy · 5 req/s · r1"]
+
+
 def test_the_run_id_comes_last() -> None:
     assert names(describe("r0"), describe("r1")) == [
         "policy · 5 req/s · r0",

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from headway.analyses import overview
-from headway.analyses.overview import InRun, Point
+from headway.analyses.overview import Point
 from headway.catalog import Catalog
 from headway.model import Load, LoadKind, Objective, Selection
+from headway.stats.verdicts import InRun
 from libraries import describe, make_run, open_runs, run_of
 
 OBJECTIVE = Objective(ttft_ms=2000, stall_ms=100)

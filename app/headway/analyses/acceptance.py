@@ -116,7 +116,6 @@ def _judged(
     per_run = tuple(verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts)
     attained = verdicts.mean_attained(per_run)
     effective = _effective(objective, counts, parts)
-    n_eff = None if effective is None else effective.n_eff
     steady = worst_steadiness([each.steady for each in parts])
     slip = _slip(catalog, runs, objective)
     workload = verdicts.workload(per_run, target, deterministic=is_deterministic(first))
@@ -135,11 +134,20 @@ def _judged(
         attained=attained,
         in_run=in_runs(per_run, target),
         workload=held(workload, slip),
-        traffic=held(verdicts.traffic(attained, n_eff, target, steady), slip),
+        traffic=held(traffic_claim(attained, effective, target, steady), slip),
         effective=effective,
         steady=steady,
         slip=slip,
     )
+
+
+def traffic_claim(
+    attained: Attained, effective: Effective | None, target: float, steady: Steadiness
+) -> Claim:
+    """Judge the claim about traffic on the effective requests of a run or set."""
+    if effective is None:
+        return verdicts.traffic(attained, None, target, steady)
+    return verdicts.traffic(attained, effective.n_eff, target, steady, effective.n_accept)
 
 
 def _title(title: str, n_runs: int) -> str:

@@ -138,10 +138,11 @@ def _cell(
     target = objective.attainment
     per_run = [each.attained for each in classes]
     known = [each.effective for each in classes if each.effective is not None]
-    n_eff = pool_replicates(known).n_eff if len(known) == len(classes) else None
+    pooled = pool_replicates(known) if len(known) == len(classes) else None
     steady = acceptance.worst_steadiness([each.steady for each in classes])
     workload = verdicts.workload(per_run, target, deterministic=is_deterministic(judged.run))
-    traffic = verdicts.traffic(verdicts.mean_attained(per_run), n_eff, target, steady)
+    mean = verdicts.mean_attained(per_run)
+    traffic = acceptance.traffic_claim(mean, pooled, target, steady)
     return StratumCell(
         run_id=judged.run.run_id,
         title=judged.title,
@@ -153,7 +154,7 @@ def _cell(
         in_run=acceptance.in_runs(per_run, target),
         workload=acceptance.held(workload, judged.slip),
         traffic=acceptance.held(traffic, judged.slip),
-        n_eff=n_eff,
+        n_eff=pooled.n_eff if pooled else None,
     )
 
 

@@ -42,6 +42,8 @@ Progress = Callable[[int, int, str], None]
 
 _DEFAULTS = Settings()
 
+RATE_GAP = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
@@ -133,19 +135,36 @@ def _import(candidate: _Candidate, shelf: Library, settings: Settings) -> list[I
 
 
 def _finished(run: Run, shelf: Library, info: RunInfo) -> Run:
-    """Seal a run; name the run it is a copy of, if the library has one."""
+    """Seal a run, with what only shows once the run stands as a whole."""
     sealed = record.seal(replace(run, info=info))
-    twin = shelf.same_rows(sealed.info)
-    if twin is None:
+    noticed = [*_copies(sealed.info, shelf), *_rate_gap(sealed)]
+    if not noticed:
         return sealed
-    finding = Finding(
-        "same_measurement",
-        Severity.WARNING,
-        1,
+    return record.seal(replace(run, info=replace(info, findings=(*info.findings, *noticed))))
+
+
+def _copies(info: RunInfo, shelf: Library) -> list[Finding]:
+    """Name the run that this one is a copy of, if the library has one."""
+    twin = shelf.same_rows(info)
+    if twin is None:
+        return []
+    message = (
         f"run {twin.run_id} of study {twin.study} has the very same rows: these are copies of one "
-        "measurement, not replicates",
+        "measurement, not replicates"
     )
-    return record.seal(replace(run, info=replace(info, findings=(*info.findings, finding))))
+    return [Finding("same_measurement", Severity.WARNING, 1, message)]
+
+
+def _rate_gap(run: Run) -> list[Finding]:
+    """Say when arrivals came at another rate than the declared one, which names the load."""
+    declared, measured = run.info.load.declared_rps, measured_rps(run.requests)
+    if declared is None or measured is None or abs(measured / declared - 1) <= RATE_GAP:
+        return []
+    message = (
+        f"arrivals came at {measured:.3g} req/s, declared are {declared:.3g}: the load axis shows "
+        "the declared rate"
+    )
+    return [Finding("rate_gap", Severity.WARNING, 1, message)]
 
 
 def _imported(run: Run, source: Path, former: RunInfo | None) -> Imported:

@@ -24,6 +24,8 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 N_BLOCKS = 10
+# Correlation that outlasts a block hides between the blocks; blocks twice as long show more of it.
+N_LONG_BLOCKS = 5
 _TAIL = 20  # the slowest one in twenty
 
 
@@ -33,11 +35,14 @@ class LatencyParts:
 
     `ranks` is the block ratio of the metric's ranks, `in_flight` the weighted block ratio of the
     requests in flight, and `weight` how far the slowest requests coincide with a full system.
+    `long_ranks` and `long_in_flight` are the first two on five blocks twice as long.
     """
 
     ranks: float
     in_flight: float
     weight: float
+    long_ranks: float = 1.0
+    long_in_flight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,19 @@ class Effective:
     """Effective sample size of a run, or of several runs together.
 
     `n` counts offered requests, `deff` ≥ 1 is the design effect, and `n_eff` ≤ n already allows for
-    the few blocks that the design effect was estimated from.
+    the few blocks that the design effect was estimated from. `long_deff` is the design effect on
+    blocks twice as long; an acceptance has to stand on both.
     """
 
     n: int
     deff: float
     n_eff: float
+    long_deff: float = 1.0
+
+    @property
+    def n_accept(self) -> float:
+        """Effective requests that an acceptance may count on: the fewer of both block lengths."""
+        return self.n_eff * min(1.0, self.deff / self.long_deff)
 
 
 def blocks(n: int, n_blocks: int = N_BLOCKS) -> Integers:
@@ -58,18 +70,21 @@ def blocks(n: int, n_blocks: int = N_BLOCKS) -> Integers:
     return np.full(n_blocks, n // n_blocks) + (np.arange(n_blocks) < n % n_blocks)
 
 
-def block_ratio(z: ArrayLike) -> float:
+def block_ratio(z: ArrayLike, n_blocks: int = N_BLOCKS) -> float:
     """Return how much more the mean of z varies than it would with independent requests.
 
     Parameters
     ----------
     z
         Shape (n,), in order of arrival; numbers or truth values.
+    n_blocks
+        Consecutive blocks to cut it into.
 
     Returns
     -------
     float
-        (variance of the 10 block means / 10) / (variance of z / n), both with n − 1 below the line.
+        (variance of the block means / n_blocks) / (variance of z / n), both with n − 1 below the
+        line.
         1 where z is constant or shorter than the number of blocks: nothing can be seen then.
 
     Notes
@@ -80,10 +95,10 @@ def block_ratio(z: ArrayLike) -> float:
     values = np.asarray(z, float)
     if len(values) < N_BLOCKS or np.all(values == values[0]):
         return 1.0
-    sizes = blocks(len(values))
+    sizes = blocks(len(values), n_blocks)
     starts = np.cumsum(sizes) - sizes
     means = np.add.reduceat(values, starts) / sizes
-    return float(means.var(ddof=1) / N_BLOCKS / (values.var(ddof=1) / len(values)))
+    return float(means.var(ddof=1) / n_blocks / (values.var(ddof=1) / len(values)))
 
 
 def block_ratio_of_counts(n_true: ArrayLike, n_by_block: ArrayLike) -> float:
@@ -92,14 +107,14 @@ def block_ratio_of_counts(n_true: ArrayLike, n_by_block: ArrayLike) -> float:
     Parameters
     ----------
     n_true, n_by_block
-        Shape (10,): requests of each block for which it holds, and all of them.
+        Shape (b,): requests of each block for which it holds, and all of them.
     """
     counts, sizes = np.asarray(n_true, float), np.asarray(n_by_block, float)
     n, k = sizes.sum(), counts.sum()
     if np.any(sizes == 0) or k in (0, n):
         return 1.0
     variance = k * (n - k) / (n * (n - 1))
-    return float((counts / sizes).var(ddof=1) / N_BLOCKS / (variance / n))
+    return float((counts / sizes).var(ddof=1) / len(sizes) / (variance / n))
 
 
 def in_flight(arrival: ArrayLike, end: ArrayLike) -> Integers:
@@ -185,10 +200,13 @@ def latency_parts(
     metric, load = with_lost_last(values), np.asarray(flying, float)
     kept = slice(None) if applicable is None else np.asarray(applicable, bool)
     weight = _tail_weight(metric[kept], load[kept])
+    ranks = stats.rankdata(metric[kept])
     return LatencyParts(
-        ranks=block_ratio(stats.rankdata(metric[kept])),
+        ranks=block_ratio(ranks),
         in_flight=1 + weight * (block_ratio(load) - 1),
         weight=weight,
+        long_ranks=block_ratio(ranks, N_LONG_BLOCKS),
+        long_in_flight=1 + weight * (block_ratio(load, N_LONG_BLOCKS) - 1),
     )
 
 
@@ -219,15 +237,19 @@ def effective(parts: Sequence[LatencyParts], met: ArrayLike) -> Effective | None
     Effective or None
         None with fewer requests than blocks: nothing can be said about correlation.
     """
-    return _effective(parts, len(np.asarray(met)), block_ratio(met))
+    n = len(np.asarray(met))
+    return _effective(parts, n, block_ratio(met), block_ratio(met, N_LONG_BLOCKS))
 
 
 def effective_from_blocks(
     parts: Sequence[LatencyParts], n_met: ArrayLike, n_by_block: ArrayLike
 ) -> Effective | None:
     """Return `effective` from the counts of the ten blocks by arrival, each of shape (10,)."""
-    n = int(np.asarray(n_by_block).sum())
-    return _effective(parts, n, block_ratio_of_counts(n_met, n_by_block))
+    sizes, counts = np.asarray(n_by_block), np.asarray(n_met)
+    if len(sizes) != N_BLOCKS:
+        return None
+    longer = block_ratio_of_counts(counts.reshape(-1, 2).sum(1), sizes.reshape(-1, 2).sum(1))
+    return _effective(parts, int(sizes.sum()), block_ratio_of_counts(counts, sizes), longer)
 
 
 def effective_of_metric(part: LatencyParts, n: int) -> Effective | None:
@@ -240,15 +262,18 @@ def effective_of_metric(part: LatencyParts, n: int) -> Effective | None:
     n
         Requests of its population.
     """
-    return _effective([part], n, 1.0)
+    return _effective([part], n, 1.0, 1.0)
 
 
-def _effective(parts: Sequence[LatencyParts], n: int, of_met: float) -> Effective | None:
+def _effective(
+    parts: Sequence[LatencyParts], n: int, of_met: float, long_of_met: float
+) -> Effective | None:
     if n < N_BLOCKS:
         return None
     ratios = [ratio for part in parts for ratio in (part.ranks, part.in_flight)]
+    longer = [ratio for part in parts for ratio in (part.long_ranks, part.long_in_flight)]
     deff = max(1.0, of_met, *ratios)
-    return Effective(n, deff, n / deff / _few_blocks(1))
+    return Effective(n, deff, n / deff / _few_blocks(1), max(1.0, long_of_met, *longer))
 
 
 def pool_replicates(runs: Sequence[Effective]) -> Effective:
@@ -261,6 +286,7 @@ def pool_replicates(runs: Sequence[Effective]) -> Effective:
         n=round(float(np.mean([run.n for run in runs]))),
         deff=float(np.mean([run.deff for run in runs])),
         n_eff=float(np.mean([run.n_eff for run in runs])),
+        long_deff=float(np.mean([run.long_deff for run in runs])),
     )
 
 
@@ -271,7 +297,8 @@ def pool_draws(runs: Sequence[Effective]) -> Effective:
     """
     n = sum(run.n for run in runs)
     deff = float(np.mean([run.deff for run in runs]))
-    return Effective(n, deff, n / deff / _few_blocks(len(runs)))
+    longer = float(np.mean([run.long_deff for run in runs]))
+    return Effective(n, deff, n / deff / _few_blocks(len(runs)), longer)
 
 
 def _few_blocks(n_runs: int) -> float:

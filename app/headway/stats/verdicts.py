@@ -130,7 +130,13 @@ def in_run(run: Attained, target: float) -> InRun:
     return InRun.OPEN if _reaches(run.high, target) else InRun.MISSED
 
 
-def traffic(run: Attained, n_eff: float | None, target: float, steadiness: Steadiness) -> Claim:
+def traffic(
+    run: Attained,
+    n_eff: float | None,
+    target: float,
+    steadiness: Steadiness,
+    n_accept: float | None = None,
+) -> Claim:
     """Judge whether traffic like this meets the target share.
 
     Parameters
@@ -143,6 +149,8 @@ def traffic(run: Attained, n_eff: float | None, target: float, steadiness: Stead
         Share of offered requests that must meet the objective, in (0, 1).
     steadiness
         A run that is not steady cannot be accepted: its share depends on its length.
+    n_accept
+        Effective requests that an acceptance may count on, at most n_eff; None counts on all.
 
     Notes
     -----
@@ -152,13 +160,14 @@ def traffic(run: Attained, n_eff: float | None, target: float, steadiness: Stead
     """
     if n_eff is None:
         return Claim(Verdict.UNDECIDED, None, None, Why.NO_EFFECTIVE_SIZE)
-    low = float(clopper_pearson(run.low * n_eff, n_eff, ACCEPT_LEVEL, Side.LOWER)[0])
+    counted = n_eff if n_accept is None else min(n_eff, n_accept)
+    low = float(clopper_pearson(run.low * counted, counted, ACCEPT_LEVEL, Side.LOWER)[0])
     high = float(clopper_pearson(run.high * n_eff, n_eff, LEVEL, Side.UPPER)[1])
     if not _reaches(high, target):
         return Claim(Verdict.REJECTED, low, high, Why.BOUND)
     if _reaches(low, target) and steadiness is not Steadiness.NOT_STEADY:
         return Claim(Verdict.ACCEPTED, low, high, Why.BOUND)
-    return Claim(Verdict.UNDECIDED, low, high, _why_undecided(run, n_eff, target, low))
+    return Claim(Verdict.UNDECIDED, low, high, _why_undecided(run, counted, target, low))
 
 
 def _why_undecided(run: Attained, n_eff: float, target: float, low: float) -> Why:

@@ -6,11 +6,11 @@ import streamlit as st
 
 from headway.analyses.acceptance import Asked
 from headway.figures.verdicts import CLAIMS
-from headway.model import Objective
+from headway.model import Metric, Objective
 from headway.studies import Study
 from headway.web import parts, state
 
-_CADENCE = {"longest stall": "stall_ms", "mean per token": "tpot_ms", "none": None}
+_CADENCE = {"longest stall": Metric.STALL, "mean per token": Metric.TPOT, "none": None}
 _CLAIM_WORDS = {
     Asked.RUN: "run",
     Asked.WORKLOAD: "workload",
@@ -38,22 +38,42 @@ def editor(study: Study) -> Edited:
     kind = cadence.selectbox(
         "Cadence", list(_CADENCE), index=_cadence_of(declared), key="cadence", bind="query-params"
     )
+    named = _CADENCE[kind]
     with limit:
-        cadence_ms = _limit(
-            "≤ (ms)", declared.stall_ms or declared.tpot_ms, "cadence_ms", _CADENCE[kind] is None
-        )
+        of_cadence = declared.stall_ms or declared.tpot_ms
+        cadence_ms = _limit("≤ (ms)", of_cadence, "cadence_ms", disabled=named is None)
     with completion:
         latency_ms = _limit("Completion ≤ (ms)", declared.latency_ms, "completion")
-    attainment = share.number_input(
+    with share:
+        attainment = _share(declared)
+    objective = Objective(
+        ttft_ms=ttft_ms,
+        tpot_ms=cadence_ms if named is Metric.TPOT else None,
+        stall_ms=cadence_ms if named is Metric.STALL else None,
+        latency_ms=latency_ms,
+        attainment=attainment,
+    )
+    with claim:
+        asked = _asked()
+    return Edited(objective, asked, _say(study, objective))
+
+
+def _share(declared: Objective) -> float:
+    """Ask for the share of offered requests; all of them is more than any number can prove."""
+    said = st.number_input(
         "% of offered",
-        1.0,
-        99.99,
-        declared.attainment * 100,
-        0.5,
+        min_value=1.0,
+        max_value=99.99,
+        value=min(declared.attainment * 100, 99.99),
+        step=0.5,
         key="share",
         bind="query-params",
     )
-    asked = claim.selectbox(
+    return round(said / 100, 6)
+
+
+def _asked() -> Asked:
+    chosen: Asked = st.selectbox(
         "Claim",
         list(_CLAIM_WORDS),
         index=1,
@@ -62,17 +82,10 @@ def editor(study: Study) -> Edited:
         bind="query-params",
         help="; ".join(f"{_CLAIM_WORDS[each]}: {CLAIMS[each]}" for each in Asked),
     )
-    cadence_limit = {_CADENCE[kind]: cadence_ms} if _CADENCE[kind] else {}
-    objective = Objective(
-        ttft_ms=ttft_ms,
-        latency_ms=latency_ms,
-        attainment=round(attainment / 100, 6),
-        **{str(name): value for name, value in cadence_limit.items()},
-    )
-    return Edited(objective, asked, _say(study, objective))
+    return chosen
 
 
-def _limit(label: str, default: float | None, key: str, disabled: bool = False) -> float | None:
+def _limit(label: str, default: float | None, key: str, *, disabled: bool = False) -> float | None:
     return st.number_input(
         label,
         min_value=0.001,
