@@ -15,19 +15,6 @@
 -- @column ttft_least_ms DOUBLE What an open request's TTFT is at least; NULL for all others.
 -- @column stall_least_ms DOUBLE What an open request's longest stall is at least.
 -- @column latency_least_ms DOUBLE What an open request's completion latency is at least.
-WITH chosen AS (
-    SELECT
-        *,
-        outcome = 'completed' AS completed,
-        coalesce(
-            slip_us(
-                origin_used($origin::VARCHAR, n_placed, has_schedule), scheduled_us, sent_us
-            ),
-            0
-        ) AS slip
-    FROM windowed([$run_id::VARCHAR], $start_us::BIGINT, $end_us::BIGINT)
-)
-
 SELECT
     request_index,
     arrival_us,
@@ -37,26 +24,15 @@ SELECT
         ELSE greatest(last_known_us(scheduled_us, sent_us, ended_us, latency_us), arrival_us)
     END AS left_us,
     outcome::VARCHAR AS outcome,
-    coalesce((ttft_us + slip) / 1000, 'infinity'::DOUBLE) AS ttft_ms,
-    CASE
-        WHEN NOT completed THEN 'infinity'::DOUBLE
-        WHEN is_applicable('tpot_ms', output_tokens, n_chunks)
-            THEN coalesce(tpot_us(latency_us, ttft_us, output_tokens) / 1000, 'infinity'::DOUBLE)
-    END AS tpot_ms,
-    CASE
-        WHEN NOT completed THEN 'infinity'::DOUBLE
-        WHEN is_applicable('stall_ms', output_tokens, n_chunks)
-            THEN coalesce(max_gap_us / 1000, 'infinity'::DOUBLE)
-    END AS stall_ms,
-    CASE
-        WHEN completed THEN coalesce((latency_us + slip) / 1000, 'infinity'::DOUBLE)
-        ELSE 'infinity'::DOUBLE
-    END AS latency_ms,
+    ttft_ms,
+    tpot_ms,
+    stall_ms,
+    latency_ms,
     CASE
         WHEN is_open(outcome)
             THEN coalesce((ttft_us + slip) / 1000, (last_seen_us - arrival_us) / 1000)
     END AS ttft_least_ms,
     CASE WHEN is_open(outcome) THEN max_gap_us / 1000 END AS stall_least_ms,
     CASE WHEN is_open(outcome) THEN (last_seen_us - arrival_us) / 1000 END AS latency_least_ms
-FROM chosen
+FROM valued([$run_id::VARCHAR], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR)
 ORDER BY place NULLS LAST, request_index

@@ -194,3 +194,29 @@ def test_a_burst_of_failures_is_worth_less_than_spread_ones() -> None:
     assert few is not None
     assert many is not None
     assert few.n_eff < 20 < 300 < many.n_eff
+
+
+def test_an_acceptance_stands_on_longer_blocks_too() -> None:
+    # The mean moves once in five tenths of the run: more than blocks of a tenth can show.
+    drift = np.repeat([0.0, 1.0, 0.0, 1.0, 0.0], 200) + np.tile([0.0, 0.1], 500)
+    parts = latency_parts(drift, np.arange(1000) % 7)
+    size = effective([parts], np.ones(1000, bool))
+    assert size is not None
+    assert size.long_deff > 1.5 * size.deff
+    assert size.n_accept == pytest.approx(size.n_eff * size.deff / size.long_deff)
+    alternating = np.tile([0.0, 1.0], 500)
+    even = effective([latency_parts(alternating, np.arange(1000) % 7)], np.ones(1000, bool))
+    assert even is not None
+    assert even.n_accept == even.n_eff
+
+
+def test_the_ten_counts_give_the_longer_blocks() -> None:
+    met = np.arange(1000) % 100 < 60 + 3 * (np.arange(1000) // 100)
+    parts = [latency_parts(np.arange(1000.0), np.arange(1000) % 7)]
+    counts = met.reshape(10, -1).sum(1)
+    from_counts = effective_from_blocks(parts, counts, np.full(10, 100))
+    whole = effective(parts, met)
+    assert from_counts is not None
+    assert whole is not None
+    assert from_counts.deff == pytest.approx(whole.deff)
+    assert from_counts.long_deff == pytest.approx(whole.long_deff)

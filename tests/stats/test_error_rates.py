@@ -58,20 +58,17 @@ def test_limits_are_at_the_boundary() -> None:
     assert max(misses) < 1.15
 
 
-def test_where_false_accepts_exceed_the_tolerance() -> None:
-    """The known excess stands in the page; a new one must be explained there first."""
-    found = {(rate.server.split(",")[0], rate.n, rate.target) for rate in RATES if rate.exceeds}
-    assert found == {
-        ("M/G/1", 1000, 0.9),
-        ("M/G/1", 4000, 0.9),
-        ("M/G/1", 4000, 0.95),
-        ("G/G/16", 1000, 0.9),
-        ("G/G/16", 4000, 0.9),
-        ("M/G/32", 4000, 0.9),
-    }
-    assert max(rate.false_accept for rate in RATES) < 0.11
+def test_false_accepts_keep_within_the_tolerance() -> None:
+    assert [rate for rate in RATES if rate.exceeds] == []
     assert all(rate.naive_false_accept > 0.3 for rate in RATES)
     assert all(rate.false_reject < 0.09 for rate in RATES)
+
+
+def test_power_stands_beside_the_false_accepts() -> None:
+    tested = [rate for rate in RATES if not rate.vacuous]
+    assert len(tested) >= len(RATES) / 2
+    assert all(rate.accepts_above >= rate.false_accept for rate in tested)
+    assert all(rate.rejects_below > rate.false_reject for rate in RATES)
 
 
 def test_the_simulation_is_seeded(simulation: ModuleType) -> None:

@@ -163,6 +163,22 @@ def test_home_draws_a_mark_for_every_run(browser: Browser, address: str) -> None
     page.context.close()
 
 
+def test_a_mark_opens_its_distributions(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/envelope?study=vidur-azure-conversation")
+    mark = page.locator(".js-plotly-plot").first.locator(".scatterlayer .points path").first
+    expect(page.get_by_text("Link to this view")).to_be_visible(timeout=30_000)
+    # The first mark is the first accepted run: Sarathi at its lowest load.
+    opened = page.get_by_text(re.compile("p99 at 1 req.s: sarathi 391"))
+    for _ in range(10):  # a chart that is still being drawn takes no clicks
+        mark.click(force=True)
+        page.wait_for_timeout(1500)
+        if opened.count():
+            break
+    expect(opened).to_be_visible()
+    assert page.get_by_test_id("stAlert").count() == 0
+    page.context.close()
+
+
 def test_the_answer_and_the_picture_are_on_the_first_screen(browser: Browser, address: str) -> None:
     page, _ = visit(browser, f"{address}/?study=vidur-azure-conversation")
     chart = page.locator(".js-plotly-plot").first

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pyarrow.parquet as pq
 import pytest
@@ -222,6 +223,23 @@ def test_the_address_sets_every_control(open_page: Open) -> None:
     assert {key: app.query_params[key] for key in CONTROLS}
 
 
+def test_the_link_spells_every_control_out(open_page: Open) -> None:
+    for page, expected in {
+        "distributions": {"study", "policy", "load", "basis", "origin", "method", "metric"},
+        "envelope": {"study", "policies", "ttft", "cadence", "cadence_ms", "share", "claim"},
+        "runs": {"study", "run"},
+        "home": {"study"},
+    }.items():
+        link = parse_qs(urlsplit(open_page(page).code[-1].value).query)
+        assert expected <= set(link)
+        assert "data" in link
+    again = open_page("distributions", **CONTROLS)
+    link = parse_qs(urlsplit(again.code[-1].value).query)
+    assert link["metric"] == ["Completion"]
+    assert link["load"] == ["6 req/s"]
+    assert link["split"] == ["prompt length"]
+
+
 def test_an_empty_window_is_named(open_page: Open) -> None:
     app = open_page("distributions", from_s="40.0", to_s="10.0")
     assert "must start before its end" in app.error[0].value
@@ -269,7 +287,7 @@ def test_envelope_answers_for_the_claim_asked(open_page: Open) -> None:
     assert "= declared ✓" in said
     traffic = words(open_page("envelope", claim="traffic"))
     assert "✓ sarathi carries up to 2 req/s" in traffic
-    assert "about 1,466 requests of the same mix at this load" in traffic
+    assert "about 2,238 requests of the same mix at this load" in traffic
 
 
 def test_another_objective_than_the_declared_is_said(open_page: Open) -> None:

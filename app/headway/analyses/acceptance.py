@@ -121,7 +121,7 @@ def _judged(
     workload = verdicts.workload(per_run, target, deterministic=is_deterministic(first))
     return Judged(
         runs=runs,
-        title=_title(known.titles[first.run_id], len(runs)),
+        title=title_of(known.titles[first.run_id], len(runs)),
         line=naming.line_of(first),
         load=first.load,
         load_text=naming.load_text(first.load, known.measured.get(first.run_id)),
@@ -150,7 +150,8 @@ def traffic_claim(
     return verdicts.traffic(attained, effective.n_eff, target, steady, effective.n_accept)
 
 
-def _title(title: str, n_runs: int) -> str:
+def title_of(title: str, n_runs: int) -> str:
+    """Return a name that says how many replicates stand behind it."""
     return title if n_runs == 1 else f"{title} · {n_runs} replicates"
 
 

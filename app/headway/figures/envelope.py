@@ -151,40 +151,66 @@ def _marks(
 
 
 def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
-    """Draw four panels on one load axis: TTFT tail, stall tail, completions, goodput."""
+    """Draw what changes with the load, and latency against what was really carried."""
     figure = make_subplots(
-        rows=2,
+        rows=3,
         cols=2,
-        shared_xaxes="all",
-        vertical_spacing=0.13,
+        vertical_spacing=0.12,
         horizontal_spacing=0.09,
         subplot_titles=(
             "TTFT p99 of offered (s)",
             "longest stall p99 of offered (s)",
+            "TTFT p99 of offered (s), against the completed rate",
             "completed in the window (req/s)",
             "goodput: met the objective (req/s)",
+            "output tok/s in the window",
         ),
     )
-    lines = list(dict.fromkeys(point.line for point in points))
-    for place, line in enumerate(lines):
+    for place, line in enumerate(dict.fromkeys(point.line for point in points)):
         mine = sorted((p for p in points if p.line == line), key=lambda p: p.x)
+        carried = sorted(
+            (p for p in mine if p.completed_rps is not None), key=lambda p: p.completed_rps or 0.0
+        )
         figure.add_trace(_tail(mine, Metric.TTFT, place, look), row=1, col=1)
         figure.add_trace(_tail(mine, Metric.STALL, place, look), row=1, col=2)
-        figure.add_trace(_rate(mine, "completed_rps", place, look), row=2, col=1)
-        figure.add_trace(_rate(mine, "goodput_rps", place, look), row=2, col=2)
-    most = max((point.x for point in points), default=1.0)
-    for column in (1, 2):
-        figure.add_trace(_diagonal(most, look), row=2, col=column)
-        figure.update_xaxes(title="offered load (req/s)", rangemode="tozero", row=2, col=column)
-        figure.update_yaxes(type="log", tickvals=_LOG_TICKS, tickformat="~g", row=1, col=column)
-        figure.update_yaxes(rangemode="tozero", row=2, col=column)
+        if carried:
+            figure.add_trace(_hockey_stick(carried, place, look), row=2, col=1)
+        figure.add_trace(_rate(mine, "completed_rps", place, look), row=2, col=2)
+        figure.add_trace(_rate(mine, "goodput_rps", place, look), row=3, col=1)
+        figure.add_trace(_rate(mine, "output_tokens_per_s", place, look), row=3, col=2)
+    _lay_out(figure, max((point.x for point in points), default=1.0), look)
+    return figure
+
+
+def _lay_out(figure: go.Figure, most: float, look: theme.Look) -> None:
+    """Set axes: latencies are logarithmic, rates start at zero beside the line of all offered."""
+    figure.update_xaxes(title="offered load (req/s)", rangemode="tozero")
+    figure.update_xaxes(title="completed rate (req/s)", row=2, col=1)
+    figure.update_yaxes(rangemode="tozero")
+    for row, column in ((1, 1), (1, 2), (2, 1)):
+        figure.update_yaxes(type="log", tickvals=_LOG_TICKS, tickformat="~g", row=row, col=column)
+    for row, column in ((2, 2), (3, 1)):
+        figure.add_trace(_diagonal(most, look), row=row, col=column)
     figure.update_layout(
-        height=620,
+        height=860,
         margin={"l": 10, "r": 10, "t": 60, "b": 10},
-        legend={"orientation": "h", "y": 1.07, "yanchor": "bottom"},
+        legend={"orientation": "h", "y": 1.05, "yanchor": "bottom"},
         hovermode="closest",
     )
-    return figure
+
+
+def _hockey_stick(points: Sequence[LoadPoint], place: int, look: theme.Look) -> go.Scatter:
+    """Draw the TTFT tail against the completed rate; each point says which load it was."""
+    trace = _tail(points, Metric.TTFT, place, look)
+    loads = [f"{point.x:g}" for point in points]
+    return trace.update(
+        x=[point.completed_rps for point in points],
+        mode="lines+markers+text",
+        text=loads,
+        textposition="top center",
+        textfont={"size": 10, "color": look.muted},
+        showlegend=False,
+    )
 
 
 def _style(place: int, look: theme.Look) -> dict[str, object]:
@@ -256,7 +282,7 @@ def _rate(points: Sequence[LoadPoint], name: str, place: int, look: theme.Look) 
         legendgroup=points[0].line,
         showlegend=False,
         customdata=[[text.plain(point.title)] for point in points],
-        hovertemplate="%{customdata[0]}<br>%{y:.3g} req/s<extra></extra>",
+        hovertemplate="%{customdata[0]}<br>%{y:,.4g}<extra></extra>",
         **_style(place, look),
     )
 

@@ -161,6 +161,8 @@ def why(claim: Claim, judged: Judged, asked: Asked, objective: Objective) -> str
     )
     effective = judged.effective
     n_eff = text.significant(effective.n_eff) if effective else "0"
+    if effective and effective.n_accept < effective.n_eff:
+        n_eff += f" ({text.significant(effective.n_accept)} on longer blocks)"
     deff = text.significant(effective.deff) if effective else "–"
     needed = int(smallest_n(objective.attainment, verdicts.ACCEPT_LEVEL))
     words = {
@@ -215,14 +217,11 @@ def _settles_traffic(judged: Judged, objective: Objective) -> str:
         return "a load generator that keeps its schedule (more client workers or hosts)"
     if judged.effective is None:
         return f"a run with send times and at least 300 requests: {_again(judged, 300)}"
-    needed = verdicts.settle_traffic(
-        judged.attained,
-        judged.effective.n,
-        judged.effective.n_eff,
-        objective.attainment,
-    )
+    size, reaches = judged.effective, judged.attained.low >= objective.attainment
+    counted = size.n_accept if reaches else size.n_eff
+    needed = verdicts.settle_traffic(judged.attained, size.n, counted, objective.attainment)
     n = needed.at_this_share
-    if n is None or (judged.attained.low >= objective.attainment and needed.if_all_met > n):
+    if n is None or (reaches and needed.if_all_met > n):
         n = needed.if_all_met
     return f"about {n:,} requests of the same mix at this load: {_again(judged, n)}"
 

@@ -63,6 +63,9 @@ def controls() -> tuple[Metric, str, Stratum]:
         bind="query-params",
         persist_state="session",
     )
+    state.note("metric", _METRICS[metric or Metric.TTFT])
+    state.note("view_as", view or "ECDF")
+    state.note("split", _STRATA[stratum])
     return metric or Metric.TTFT, view or "ECDF", stratum
 
 

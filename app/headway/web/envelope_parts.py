@@ -1,6 +1,8 @@
 """The pieces of the Envelope page: the answer, the picture, and the verdict of every load."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import streamlit as st
@@ -19,6 +21,7 @@ from headway.web.objective import Edited
 
 _SHOWN = {"displayModeBar": False}
 _MOST_TRADES = 2
+_DISTRIBUTIONS = Path(__file__).parent / "pages" / "distributions.py"
 _STEADY_WORDS = {
     Steadiness.NOT_STEADY: "not steady",
     Steadiness.UNKNOWN: "steadiness unknown",
@@ -36,6 +39,7 @@ def choose(runs: list[RunInfo]) -> list[RunInfo]:
         bind="query-params",
         persist_state="session",
     )
+    state.note("policies", *wanted)
     found = [run for run in runs if naming.policy_of(run) in wanted]
     if not found:
         st.info("No policy is chosen. Choose one in the sidebar.")
@@ -64,16 +68,20 @@ def strips(found: list[Envelope], edited: Edited) -> None:
     for axis in (OFFERED, CONCURRENCY):
         mine = [each for each in found if each.axis == axis and figures.is_on_axis(each)]
         if mine:
-            st.plotly_chart(
+            chosen = st.plotly_chart(
                 figures.strips(mine, edited.asked, state.look()),
                 key=f"strips-{axis}",
                 config=_SHOWN,
+                on_select="rerun",
+                selection_mode="points",
                 alt=f"Verdict of every tested load, {verdicts.CLAIMS[edited.asked]}",
             )
+            _open_chosen(mine, chosen.selection.points)
     marks = ", ".join(f"{verdicts.MARKS[each]} {words}" for each, words in verdicts.WORDS.items())
     st.caption(
         f"Marks: {marks}, "
-        f"{verdicts.CLAIMS[edited.asked]}. Bands join tested loads and claim nothing between them."
+        f"{verdicts.CLAIMS[edited.asked]}. Bands join tested loads and claim nothing between them. "
+        "Click a mark for its distributions."
     )
     for policy, changed in envelope.differences(found).items():
         st.warning(
@@ -86,6 +94,18 @@ def strips(found: list[Envelope], edited: Edited) -> None:
                 f"{state.escape(each.line)}: the share that met the objective does not fall "
                 "steadily with the load."
             )
+
+
+def _open_chosen(found: list[Envelope], points: list[dict[str, Any]]) -> None:
+    """Open the distributions of the run whose mark was clicked."""
+    ids = [point["customdata"][3] for point in points if len(point.get("customdata", ())) > 3]
+    judged = [each for group in found for each in group.judged if each.run.run_id in ids]
+    if judged:
+        run = judged[0].run
+        # The controls of that page are bound to its address, so their values are set and not it.
+        st.session_state["policy"] = [naming.policy_of(run)]
+        st.session_state["load"] = [judged[0].load_text]
+        st.switch_page(_DISTRIBUTIONS)
 
 
 def throughput(selection: Selection, edited: Edited) -> None:

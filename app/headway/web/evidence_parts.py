@@ -9,6 +9,7 @@ from headway.analyses.envelope import Envelope
 from headway.analyses.limits import Observed
 from headway.figures import grids, text, verdicts
 from headway.model import Manifest, Selection, Stratum
+from headway.studies import Study
 from headway.web import judging, state
 from headway.web.objective import Edited
 
@@ -80,6 +81,13 @@ def holds_for(found: list[Envelope]) -> None:
             )
 
 
+def unresolved(study: Study) -> None:
+    """Show the trade-offs that the study leaves open: they qualify every verdict above."""
+    if study.unresolved:
+        lines = "\n".join(f"- {state.escape(item)}" for item in study.unresolved)
+        st.markdown(f"**Unresolved**\n{lines}")
+
+
 def review(selection: Selection, edited: Edited) -> None:
     """Show what an acceptance decision needs, and what this study has or lacks of it."""
     lines = judging.review(selection, edited.objective, edited.asked)
@@ -115,6 +123,7 @@ def sensitivity(judged: list[Judged], selection: Selection, edited: Edited) -> N
         key="close",
         bind="query-params",
     )
+    state.note("close", by_id[chosen].title)
     cells = judging.sensitivity_of(selection, edited.objective, chosen, edited.asked)
     if not cells:
         st.caption("The map needs a TTFT limit and a cadence limit.")
@@ -143,6 +152,7 @@ def by_class(selection: Selection, edited: Edited) -> None:
         key="class",
         bind="query-params",
     )
+    state.note("class", _CLASSES[wanted])
     cells = judging.strata(selection, edited.objective, wanted)
     claim = edited.asked
     if not cells:

@@ -42,6 +42,7 @@ def run() -> None:
             ),
         ]
     )
+    state.start_link()
     try:
         page.run()
     except HeadwayError as error:

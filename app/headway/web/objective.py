@@ -38,6 +38,7 @@ def editor(study: Study) -> Edited:
     kind = cadence.selectbox(
         "Cadence", list(_CADENCE), index=_cadence_of(declared), key="cadence", bind="query-params"
     )
+    state.note("cadence", kind)
     named = _CADENCE[kind]
     with limit:
         of_cadence = declared.stall_ms or declared.tpot_ms
@@ -69,6 +70,7 @@ def _share(declared: Objective) -> float:
         key="share",
         bind="query-params",
     )
+    state.note("share", said)
     return round(said / 100, 6)
 
 
@@ -82,11 +84,12 @@ def _asked() -> Asked:
         bind="query-params",
         help="; ".join(f"{_CLAIM_WORDS[each]}: {CLAIMS[each]}" for each in Asked),
     )
+    state.note("claim", _CLAIM_WORDS[chosen])
     return chosen
 
 
 def _limit(label: str, default: float | None, key: str, *, disabled: bool = False) -> float | None:
-    return st.number_input(
+    said: float | None = st.number_input(
         label,
         min_value=0.001,
         value=default,
@@ -97,6 +100,8 @@ def _limit(label: str, default: float | None, key: str, *, disabled: bool = Fals
         bind="query-params",
         disabled=disabled,
     )
+    state.note(key, said)
+    return said
 
 
 def _cadence_of(declared: Objective) -> int:

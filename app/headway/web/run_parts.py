@@ -137,6 +137,7 @@ def choose(found: list[Row]) -> Row:
         bind="query-params",
         help="Or choose a line of the table.",
     )
+    state.note("run", by_id[chosen].title)
     return by_id[chosen]
 
 

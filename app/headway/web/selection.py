@@ -65,7 +65,7 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
-        default=list(dict.fromkeys(naming.policy_of(run) for run in first.values())),
+        default=_first_view("policy", [naming.policy_of(run) for run in first.values()]),
         key="policy",
         bind="query-params",
         persist_state="session",
@@ -73,11 +73,13 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
     offered = st.sidebar.multiselect(
         "Offered load",
         list(dict.fromkeys(loads.values())),
-        default=list(dict.fromkeys(loads[run_id] for run_id in first)),
+        default=_first_view("load", [loads[run_id] for run_id in first]),
         key="load",
         bind="query-params",
         persist_state="session",
     )
+    state.note("policy", *wanted)
+    state.note("load", *offered)
     found = [
         run for run in runs if naming.policy_of(run) in wanted and loads[run.run_id] in offered
     ]
@@ -87,6 +89,11 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
         )
         st.stop()
     return found
+
+
+def _first_view(key: str, values: list[str]) -> list[str] | None:
+    """Return the default of a control, unless another page has already set its value."""
+    return None if key in st.session_state else list(dict.fromkeys(values))
 
 
 def _window() -> Window:
@@ -110,6 +117,8 @@ def _window() -> Window:
         placeholder="last arrival",
         persist_state="session",
     )
+    state.note("from_s", start)
+    state.note("to_s", end)
     if start is not None and end is not None and start >= end:
         st.error(
             f"The window from {start:g} s to {end:g} s is empty: it must start before its end."
@@ -132,4 +141,5 @@ def _choice(label: str, words: dict[_Choice, str], key: str) -> _Choice:
         bind="query-params",
         persist_state="session",
     )
+    state.note(key, words[chosen])
     return chosen

@@ -19,6 +19,7 @@ from headway.studies import Study
 _SAMPLES = Path(__file__).parents[3] / "sample_data"
 
 _T = TypeVar("_T")
+_LINK = "link to this view"
 
 escape = text.escape
 
@@ -101,6 +102,7 @@ def study() -> Study:
         bind="query-params",
         persist_state="session",
     )
+    note("study", chosen)
     return opened.studies[chosen]
 
 
@@ -122,17 +124,26 @@ def provenance(*queries: str) -> None:
     _warn_of_other_data(opened.digest)
 
 
+def start_link() -> None:
+    """Forget the controls of the last run; every control of this one notes itself."""
+    st.session_state[_LINK] = {}
+
+
+def note(key: str, *values: object) -> None:
+    """Note a control's value for the link to this view.
+
+    The address in the browser leaves defaults out, and a later default may be another: the link
+    spells every control out.
+    """
+    st.session_state[_LINK][key] = [f"{value}" for value in values if value is not None]
+
+
 def _link(digest: str) -> str:
-    """Return the page's address with every bound control and the data's digest."""
-    base = st.context.url or ""
-    pairs = {key: st.query_params.get_all(key) for key in st.query_params if key != "data"}
-    parts = [f"{key}={value}" for key, values in pairs.items() for value in values]
-    return f"{base.split('?')[0]}?{'&'.join([*map(_quoted, parts), f'data={digest}'])}"
-
-
-def _quoted(pair: str) -> str:
-    key, _, value = pair.partition("=")
-    return f"{quote(key)}={quote(value)}"
+    """Return the page's address with every control of it, and the data's digest."""
+    base = (st.context.url or "").split("?")[0]
+    noted: dict[str, list[str]] = st.session_state[_LINK]
+    pairs = [f"{quote(key)}={quote(value)}" for key, values in noted.items() for value in values]
+    return f"{base}?{'&'.join([*pairs, f'data={digest}'])}"
 
 
 def _warn_of_other_data(digest: str) -> None:

@@ -1,0 +1,49 @@
+-- Waiting, paused and active requests and cache use of a run over one window, weighted by time.
+--
+-- Waiting for admission and paused after a start are two things and are never added. A mean counts
+-- the part of each sample that lies inside the window; a maximum is over samples that began in it.
+--
+-- @param run_id VARCHAR The run.
+-- @param start_us BIGINT Start of the window; NULL has no start.
+-- @param end_us BIGINT End of the window, exclusive; NULL has no end.
+-- @column run_id VARCHAR The run; no row where no state was recorded in the window.
+-- @column n_samples BIGINT Samples that touch the window.
+-- @column mean_running DOUBLE Mean number of active requests; NULL where it is not recorded.
+-- @column mean_waiting DOUBLE Mean number waiting for admission; NULL where it is not recorded.
+-- @column max_waiting INTEGER Most waiting for admission at once.
+-- @column mean_paused DOUBLE Mean number paused after a start; NULL where it is not recorded.
+-- @column max_paused INTEGER Most paused at once.
+-- @column mean_kv_fraction DOUBLE Mean share of the cache in use; NULL where it is not recorded.
+-- @column max_kv_fraction DOUBLE Highest share of the cache in use.
+WITH held AS (
+    SELECT
+        *,
+        at_us >= coalesce($start_us::BIGINT, at_us) AS begins,
+        greatest(
+            least(at_us + coalesce(duration_us, 0), coalesce($end_us::BIGINT, 9e18::BIGINT))
+            - greatest(at_us, coalesce($start_us::BIGINT, at_us)),
+            0
+        ) AS inside_us
+    FROM state
+    WHERE
+        run_id = $run_id::VARCHAR
+        AND at_us < coalesce($end_us::BIGINT, 9e18::BIGINT)
+        AND at_us + coalesce(duration_us, 0) >= coalesce($start_us::BIGINT, at_us)
+)
+
+SELECT
+    run_id,
+    count(*) AS n_samples,
+    sum(running * inside_us) / nullif(sum(inside_us) FILTER (WHERE running IS NOT NULL), 0)
+        AS mean_running,
+    sum(waiting * inside_us) / nullif(sum(inside_us) FILTER (WHERE waiting IS NOT NULL), 0)
+        AS mean_waiting,
+    max(waiting) FILTER (WHERE begins) AS max_waiting,
+    sum(paused * inside_us) / nullif(sum(inside_us) FILTER (WHERE paused IS NOT NULL), 0)
+        AS mean_paused,
+    max(paused) FILTER (WHERE begins) AS max_paused,
+    sum(kv_fraction * inside_us)
+    / nullif(sum(inside_us) FILTER (WHERE kv_fraction IS NOT NULL), 0) AS mean_kv_fraction,
+    max(kv_fraction) FILTER (WHERE begins) AS max_kv_fraction
+FROM held
+GROUP BY run_id
