@@ -77,3 +77,26 @@ def test_the_nearest_study_is_found(tmp_path: Path) -> None:
 def test_a_mistake_is_named(text: str, found: str, tmp_path: Path) -> None:
     with pytest.raises(MisuseError, match=found):
         studies.read(write(tmp_path, text))
+
+
+def test_a_trace_is_a_file_in_the_folder(tmp_path: Path) -> None:
+    assert studies.read(write(tmp_path / "a", 'trace = "day.csv.gz"')).trace == "day.csv.gz"
+    assert studies.read(write(tmp_path / "b", 'trace = "traces/day.csv"')).trace == "traces/day.csv"
+    assert studies.read(write(tmp_path / "c", "")).trace is None
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../day.csv", "a/../../day.csv", "..\\\\day.csv"])
+def test_a_trace_outside_the_folder_is_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(MisuseError, match="leads out of the study's folder"):
+        studies.read(write(tmp_path, f'trace = "{path}"'))
+
+
+@pytest.mark.parametrize("value", ["5", "''", "['a.csv']"])
+def test_a_trace_is_a_name(tmp_path: Path, value: str) -> None:
+    with pytest.raises(MisuseError, match="expected the name of a file"):
+        studies.read(write(tmp_path, f"trace = {value}"))
+
+
+def test_a_trace_below_a_table_is_not_passed_over(tmp_path: Path) -> None:
+    with pytest.raises(MisuseError, match="above the first table"):
+        studies.read(write(tmp_path, '[decision]\nby = "us"\ntrace = "day.csv"'))

@@ -33,7 +33,8 @@ class Catalog:
     """The runs of a library, open for queries.
 
     `digest` names the data: it changes when the canonical rows or the description of any run does,
-    and not when a file is merely copied or touched.
+    and not when a file is merely copied or touched. `folders` holds, by study, where its
+    `study.toml` and the files that it names lie.
     """
 
     connection: sql.Connection
@@ -41,6 +42,7 @@ class Catalog:
     studies: dict[str, studies.Study]
     broken: tuple[Broken, ...]
     digest: str
+    folders: dict[str, Path] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
@@ -128,7 +130,7 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
     folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
     # A run belongs to the study it names, whatever its folder is called.
     described = {name: replace(studies.read(folder), name=name) for name, folder in folders.items()}
-    return Catalog(connection, infos, described, tuple(broken), _digest(infos.values()))
+    return Catalog(connection, infos, described, tuple(broken), _digest(infos.values()), folders)
 
 
 def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:

@@ -6,7 +6,7 @@ docs/formats.md lists its keys.
 
 import tomllib
 from dataclasses import dataclass, fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from headway.errors import MisuseError
@@ -26,7 +26,10 @@ class Alternate:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What `study.toml` says; an absent file leaves everything but the name unknown."""
+    """What `study.toml` says; an absent file leaves everything but the name unknown.
+
+    `trace` is a file in the study's folder that holds the customer's traffic.
+    """
 
     name: str
     title: str | None = None
@@ -40,6 +43,7 @@ class Study:
     recommendation: str | None = None
     decided_by: str | None = None
     decided_on: str | None = None
+    trace: str | None = None
 
 
 def nearest(path: Path) -> str | None:
@@ -91,6 +95,7 @@ def _study(name: str, content: dict[str, Any]) -> Study:
         recommendation=_text(decision, "recommendation"),
         decided_by=_text(decision, "by"),
         decided_on=_text(decision, "on"),
+        trace=_trace(content),
     )
 
 
@@ -106,6 +111,24 @@ def _objective(table: str, content: dict[str, Any]) -> Objective:
     if values.get("attainment", 0) > 1:
         raise ValueError(f"[{table}] attainment = {values['attainment']}; expected a share up to 1")
     return Objective(**values)
+
+
+def _trace(content: dict[str, Any]) -> str | None:
+    value = content.get("trace")
+    under = next((k for k, v in content.items() if isinstance(v, dict) and "trace" in v), None)
+    if under is not None:
+        raise ValueError(f"trace stands under [{under}]; expected it above the first table")
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError(f"trace = {value!r}; expected the name of a file in the study's folder")
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or "\\" in value or ":" in value:
+        raise ValueError(
+            f"trace = {value!r} leads out of the study's folder; put the file into the folder and "
+            "give its name"
+        )
+    return value
 
 
 def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:

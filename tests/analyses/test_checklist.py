@@ -41,7 +41,7 @@ def at(rps: float, n_met: int, **changes: Any) -> record.Run:
 def test_every_line_of_the_sample_study_has_an_answer(study: Catalog) -> None:
     (declared,) = study.studies.values()
     found = review(study, declared, Asked.WORKLOAD)
-    assert len(found) == 12
+    assert len(found) == 13
     assert all(line.found and line.page for line in found.values())
     answers = {name: line.state for name, line in found.items()}
     assert answers["three replicates, or a deterministic simulator"] is PASSES
@@ -164,3 +164,56 @@ def test_every_field_of_the_manifest_is_asked_for(tmp_path: Path) -> None:
     ]
     assert line.state is FAILS
     assert line.found.startswith(f"1 of {Manifest.size()} fields")
+
+
+def traffic(library: Path, trace: str | None, study: Study = DECLARED) -> Line:
+    """Review a study of prompts of 100 to 106 tokens and outputs of 10, every 0.2 s."""
+    run = at(1, 20)
+    opened = open_runs(library, run)
+    if trace is not None:
+        text = "arrived_at,num_prefill_tokens,num_decode_tokens\n" + trace
+        (library / "study" / "trace.csv").write_text(text, encoding="utf-8")
+    return review(opened, replace(study, trace="trace.csv"))["like the customer's traffic"]
+
+
+def test_traffic_is_compared_only_where_a_trace_is_attached(tmp_path: Path) -> None:
+    line = review(open_runs(tmp_path, at(1, 20)))["like the customer's traffic"]
+    assert (line.state, line.found) == (NOT_RECORDED, "no trace is attached")
+    missing = traffic(tmp_path / "missing", None)
+    assert missing.state is NOT_RECORDED
+    assert "trace.csv is not in the study's folder" in missing.found
+
+
+@pytest.mark.parametrize(
+    ("trace", "expected", "words"),
+    [
+        ("0,100,10\n1,106,15\n2,90,9\n", PASSES, "0.0% of the trace's prompts longer"),
+        ("0,100,10\n1,106,16\n2,90,16\n", FAILS, "output 16 in the trace, 10 tokens in the"),
+        ("0,100,10\n1,107,10\n2,90,9\n", FAILS, "33.3% of the trace's prompts longer than the st"),
+        ("0,100,10\n1,100,9\n9,90,9\n", FAILS, "arrivals 0.22 in the trace, 1.00 of its mean in"),
+        ("0,100,10\n0,100,9\n0,90,9\n9,90,9\n", PASSES, "arrivals not compared: most of the trac"),
+    ],
+)
+def test_traffic_is_alike_within_the_bounds(
+    tmp_path: Path, trace: str, expected: State, words: str
+) -> None:
+    line = traffic(tmp_path, trace)
+    assert line.state is expected
+    assert words in line.found
+
+
+def test_at_most_five_in_a_hundred_prompts_may_be_longer(tmp_path: Path) -> None:
+    rows = [f"{place},{900 if place < 5 else 100},10\n" for place in range(100)]
+    assert traffic(tmp_path / "five", "".join(rows)).state is PASSES
+    rows[50] = "50,900,10\n"
+    assert traffic(tmp_path / "six", "".join(rows)).found.endswith("longest, more than 5%")
+    assert traffic(tmp_path / "again", "".join(rows)).state is FAILS
+
+
+def test_lengths_that_the_study_lacks_leave_the_line_open(tmp_path: Path) -> None:
+    opened = open_runs(tmp_path, make_run([{"ttft_us": 1, "latency_us": 2}] * 2))
+    text = "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n"
+    (tmp_path / "study" / "trace.csv").write_text(text, encoding="utf-8")
+    line = review(opened, replace(DECLARED, trace="trace.csv"))["like the customer's traffic"]
+    assert line.state is NOT_RECORDED
+    assert "prompt not recorded in the study" in line.found

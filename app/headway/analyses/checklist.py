@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from headway import sql
-from headway.analyses import accounting
+from headway.analyses import accounting, trace_mix
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.analyses.envelope import Envelope
+from headway.analyses.trace_mix import Quantity, TraceMix, Unread
 from headway.catalog import Catalog
 from headway.model import Manifest, Outcome, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
@@ -16,6 +17,12 @@ from headway.studies import Study
 
 # Below this spread (standard deviation ÷ mean) every request is as good as alike.
 HOMOGENEOUS = 0.1
+
+_MEDIANS = {
+    Quantity.PROMPT: ("prompt", ",.0f", " tokens"),
+    Quantity.OUTPUT: ("output", ",.0f", " tokens"),
+    Quantity.GAP: ("time between arrivals", ".2f", " of its mean"),
+}
 
 
 class State(StrEnum):
@@ -47,6 +54,7 @@ class Evidence:
     mix: tuple[dict[str, float | None], ...]
     n_unaccounted: int
     balanced: bool
+    trace: TraceMix | Unread | None
 
 
 def checklist(
@@ -59,6 +67,7 @@ def checklist(
     """Return the review of a study, one line for each thing that a decision rests on."""
     counted = accounting.accounts(catalog, selection)
     mix = sql.load("workload/mix").run(catalog.connection, run_ids=list(selection.run_ids))
+    attached = trace_mix.attached(catalog, study)
     evidence = Evidence(
         study=study,
         runs=tuple(catalog.runs[run_id] for run_id in selection.run_ids),
@@ -67,6 +76,7 @@ def checklist(
         mix=tuple(mix.drop("run_id").to_dicts()),
         n_unaccounted=sum(each.outcomes[Outcome.UNACCOUNTED] for each in counted.values()),
         balanced=all(each.balanced for each in counted.values()),
+        trace=None if attached is None else trace_mix.compare(catalog, selection, attached),
     )
     return [line(evidence) for line in _LINES]
 
@@ -204,6 +214,40 @@ def _varied(on: Evidence) -> Line:
     return _line(name, not alike, found, "runs")
 
 
+def _like_customer(on: Evidence) -> Line:
+    name = "like the customer's traffic"
+    if on.trace is None:
+        return _line(name, State.NOT_RECORDED, "no trace is attached")
+    if isinstance(on.trace, Unread):
+        return _line(name, State.NOT_RECORDED, on.trace.why)
+    near = {each.quantity: each.is_near for each in on.trace.compared}
+    found = "; ".join([*map(_medians, on.trace.compared), _beyond(on.trace)])
+    if False in near.values() or (on.trace.beyond or 0) > trace_mix.MOST_BEYOND:
+        return _line(name, False, found)
+    lengths = near[Quantity.PROMPT] and near[Quantity.OUTPUT]
+    return _line(name, True if lengths else State.NOT_RECORDED, found)
+
+
+def _medians(each: trace_mix.Compared) -> str:
+    quantity, form, unit = _MEDIANS[each.quantity]
+    if each.study is None or each.trace is None:
+        side = "study" if each.study is None else "trace"
+        return f"{quantity} not recorded in the {side}"
+    if each.is_near is None:
+        return f"{quantity} not compared: most of the trace's are 0, its clock is too coarse"
+    apart = "" if each.is_near else f", more than a factor {trace_mix.NEAR:g} apart"
+    trace, study = (format(side.median, form) for side in (each.trace, each.study))
+    return f"median {quantity} {trace} in the trace, {study}{unit} in the study{apart}"
+
+
+def _beyond(mix: TraceMix) -> str:
+    if mix.beyond is None:
+        return "longest prompt of the study not recorded"
+    most = trace_mix.MOST_BEYOND
+    over = f", more than {most:.0%}" if mix.beyond > most else ""
+    return f"{mix.beyond:.1%} of the trace's prompts longer than the study's longest{over}"
+
+
 def _sum(on: Evidence, key: str) -> int:
     return int(sum(mix[key] or 0 for mix in on.mix))
 
@@ -221,4 +265,5 @@ _LINES: tuple[Callable[[Evidence], Line], ...] = (
     _prefixes,
     _burst,
     _varied,
+    _like_customer,
 )

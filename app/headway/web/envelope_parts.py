@@ -76,12 +76,12 @@ def strips(found: list[Envelope], edited: Edited) -> None:
                 selection_mode="points",
                 alt=f"Verdict of every tested load, {verdicts.CLAIMS[edited.asked]}",
             )
-            _open_chosen(mine, chosen.selection.points)
+            _link_chosen(mine, chosen.selection.points)
     marks = ", ".join(f"{verdicts.MARKS[each]} {words}" for each, words in verdicts.WORDS.items())
     st.caption(
         f"Marks: {marks}, "
         f"{verdicts.CLAIMS[edited.asked]}. Bands join tested loads and claim nothing between them. "
-        "Click a mark for its distributions."
+        "Choose a mark for its distributions."
     )
     for policy, changed in envelope.differences(found).items():
         st.warning(
@@ -96,16 +96,25 @@ def strips(found: list[Envelope], edited: Edited) -> None:
             )
 
 
-def _open_chosen(found: list[Envelope], points: list[dict[str, Any]]) -> None:
-    """Open the distributions of the run whose mark was clicked."""
+def _link_chosen(found: list[Envelope], points: list[dict[str, Any]]) -> None:
+    """Offer the distributions of the run whose mark was clicked.
+
+    A link and not a jump: Streamlit refuses to switch pages while controls are bound to the
+    address.
+    """
     ids = [point["customdata"][3] for point in points if len(point.get("customdata", ())) > 3]
-    judged = [each for group in found for each in group.judged if each.run.run_id in ids]
-    if judged:
-        run = judged[0].run
-        # The controls of that page are bound to its address, so their values are set and not it.
-        st.session_state["policy"] = [naming.policy_of(run)]
-        st.session_state["load"] = [judged[0].load_text]
-        st.switch_page(_DISTRIBUTIONS)
+    chosen = [each for group in found for each in group.judged if each.run.run_id in ids]
+    for each in chosen:
+        st.page_link(
+            _DISTRIBUTIONS,
+            label=f"Distributions of {state.escape(each.title)}",
+            icon=":material/arrow_forward:",
+            query_params={
+                "study": each.run.study,
+                "policy": naming.policy_of(each.run),
+                "load": each.load_text,
+            },
+        )
 
 
 def throughput(selection: Selection, edited: Edited) -> None:

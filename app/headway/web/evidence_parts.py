@@ -7,7 +7,8 @@ from headway.analyses import checklist
 from headway.analyses.acceptance import Judged
 from headway.analyses.envelope import Envelope
 from headway.analyses.limits import Observed
-from headway.figures import grids, text, verdicts
+from headway.analyses.trace_mix import Unread
+from headway.figures import grids, mixes, text, verdicts
 from headway.model import Manifest, Selection, Stratum
 from headway.studies import Study
 from headway.web import judging, state
@@ -88,9 +89,9 @@ def unresolved(study: Study) -> None:
         st.markdown(f"**Unresolved**\n{lines}")
 
 
-def review(selection: Selection, edited: Edited) -> None:
+def review(selection: Selection, edited: Edited, study: Study) -> None:
     """Show what an acceptance decision needs, and what this study has or lacks of it."""
-    lines = judging.review(selection, edited.objective, edited.asked)
+    lines = judging.review(selection, edited.objective, edited.asked, study)
     passed = sum(line.state is checklist.State.PASSES for line in lines)
     st.subheader(f"Review: {passed} of {len(lines)} lines pass")
     st.table(
@@ -105,6 +106,27 @@ def review(selection: Selection, edited: Edited) -> None:
         hide_index=True,
         border="horizontal",
     )
+
+
+def traffic(selection: Selection, study: Study) -> None:
+    """Show the mix of the customer's trace over the study's, or how to attach one."""
+    mix = judging.traffic(selection, study)
+    if mix is None:
+        st.caption(
+            "To draw a customer's traffic over the study's, put a trace into the study's folder "
+            'and name it at the top of study.toml: trace = "file name".'
+        )
+        return
+    st.subheader("Against the customer's trace")
+    if isinstance(mix, Unread):
+        st.warning(f"The trace is not drawn: {state.escape(mix.why)}")
+        return
+    st.markdown(state.escape(mixes.sentence(mix)))
+    panels = mixes.panels(mix, state.look())
+    for column, (quantity, panel) in zip(st.columns(len(panels)), panels.items(), strict=True):
+        title = mixes.TITLES[quantity]
+        column.altair_chart(panel, key=f"traffic_{quantity.value}", alt=f"Distribution: {title}")
+    st.caption(state.escape(mixes.caption(mix)))
 
 
 def _address(page: str) -> str:

@@ -11,12 +11,14 @@ from headway.analyses import (
     load_curves,
     sensitivity,
     throughput,
+    trace_mix,
 )
 from headway.analyses import strata as strata_analysis
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import Envelope
 from headway.catalog import Catalog
 from headway.model import Objective, Selection, Stratum
+from headway.studies import Study
 from headway.web import state
 
 _TAIL = 0.99
@@ -47,9 +49,22 @@ def observed(selection: Selection, objective: Objective, asked: Asked) -> list[l
     return state.analysed(_observed, selection, objective, asked)
 
 
-def review(selection: Selection, objective: Objective, asked: Asked) -> list[checklist.Line]:
+def review(
+    selection: Selection, objective: Objective, asked: Asked, study: Study
+) -> list[checklist.Line]:
     """Return the review checklist of the selected runs' study."""
-    return state.analysed(_review, selection, objective, asked)
+    return state.analysed(_review, selection, objective, asked, study, _attached(study))
+
+
+def traffic(selection: Selection, study: Study) -> trace_mix.TraceMix | trace_mix.Unread | None:
+    """Return the mix of the study's trace beside that of the runs; None without a trace."""
+    found = _attached(study)
+    return None if found is None else state.analysed(trace_mix.compare, selection, found)
+
+
+def _attached(study: Study) -> trace_mix.Attached | None:
+    """Return the study's trace, part of a key because the data's digest does not know it."""
+    return trace_mix.attached(state.catalog(), study)
 
 
 def sensitivity_of(
@@ -92,10 +107,14 @@ def _observed(
 
 
 def _review(
-    catalog: Catalog, selection: Selection, objective: Objective, asked: Asked
+    catalog: Catalog,
+    selection: Selection,
+    objective: Objective,
+    asked: Asked,
+    study: Study,
+    _trace: trace_mix.Attached | None,
 ) -> list[checklist.Line]:
     found = acceptance.judge(catalog, selection, objective)
-    study = catalog.studies[catalog.runs[selection.run_ids[0]].study]
     return checklist.checklist(
         catalog, selection, study, found, envelope.envelopes(catalog, found, asked)
     )
