@@ -6,6 +6,7 @@ import polars as pl
 import streamlit as st
 
 from headway.analyses import accounting, distribution
+from headway.analyses import still_waiting as analysis
 from headway.analyses.definitions import DEFINITIONS
 from headway.analyses.distribution import Description
 from headway.analyses.naming import policy_of
@@ -197,3 +198,41 @@ def worst(chosen: Chosen, selection: Selection, metric: Metric) -> None:
             },
             alt="The worst requests",
         )
+
+
+def still_waiting(chosen: Chosen, selection: Selection, metric: Metric) -> None:
+    """Show what following the requests that still waited at the cut would change."""
+    if metric is not Metric.TTFT or selection.basis is not Basis.OFFERED:
+        return
+    found = state.analysed(analysis.still_waiting, selection)
+    if not found:
+        return
+    with st.expander("Requests that still waited for a first token when the run ended"):
+        st.table(
+            pl.DataFrame([_waiting(each, chosen) for each in found]),
+            hide_index=True,
+            border="horizontal",
+        )
+        st.caption(
+            "Of requests that were sent. As lost: the offered basis, cautious. Followed: each "
+            "counts for as long as it was seen (Aalen and Johansen), losses stay losses."
+        )
+        st.warning(
+            "If nobody had left (Kaplan and Meier) is right only where leaving has nothing to do "
+            "with the wait; it is never right for rejections and failures."
+        )
+
+
+def _waiting(each: analysis.StillWaiting, chosen: Chosen) -> dict[str, str]:
+    def said(value_ms: float | None) -> str:
+        return "not reached" if value_ms is None else text.duration(value_ms)
+
+    return {
+        "run": state.escape(chosen.titles[each.run_id]),
+        "percentile": f"p{each.share * 100:g}",
+        "waiting at the end": text.count(each.n_waiting),
+        "lost": text.count(each.n_lost),
+        "as lost": said(each.as_lost_ms),
+        "followed": said(each.followed_ms),
+        "if nobody had left": said(each.nobody_left_ms),
+    }

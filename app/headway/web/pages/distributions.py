@@ -23,5 +23,6 @@ with answer:
     distribution_parts.headline(chosen, picked, metric, described)
 distribution_parts.chart(chosen, picked, metric, view, points, study.objective)
 distribution_parts.percentiles(chosen, picked, metric, described)
+distribution_parts.still_waiting(chosen, picked, metric)
 distribution_parts.worst(chosen, picked, metric)
 state.provenance("distribution/percentiles", "distribution/ecdf", "distribution/worst")
