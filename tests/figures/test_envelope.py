@@ -172,14 +172,24 @@ def test_no_trace_needs_webgl(study: Catalog) -> None:
 def test_every_point_is_drawn_in_every_panel(study: Catalog) -> None:
     found = points(study, STALL)
     figure = figures.along_load(found, theme.LIGHT_LOOK)
-    for axis in ("y", "y2", "y3", "y4"):
+    for axis in ("y", "y2", "y3", "y4", "y5", "y6"):
         drawn = [
             x
             for trace in figure.data
             if (trace.yaxis or "y") == axis and trace.legendgroup != "diagonal"
             for x in trace.x
         ]
-        assert sorted(drawn) == sorted(point.x for point in found)
+        over_rate = axis == "y3"
+        wanted = [p.completed_rps or 0.0 if over_rate else p.x for p in found]
+        assert sorted(drawn) == sorted(wanted)
+
+
+def test_latency_against_the_rate_follows_the_load(study: Catalog) -> None:
+    found = points(study, STALL)
+    figure = figures.along_load(found, theme.LIGHT_LOOK)
+    for trace in (each for each in figure.data if each.yaxis == "y3"):
+        loads = [float(text) for text in trace.text]
+        assert loads == sorted(loads)
 
 
 def test_a_tail_that_is_not_reached_leaves_a_gap(tmp_path: Path) -> None:

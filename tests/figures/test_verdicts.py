@@ -1,5 +1,6 @@
 """Verdicts in words."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -145,9 +146,13 @@ def test_a_bursty_run_is_run_again_with_its_burst(tmp_path: Path) -> None:
 
 def test_too_few_effective_requests_need_a_longer_run(study: Catalog) -> None:
     found = {each.title: each for each in judge(study, STALL)}
-    settled = verdicts.settles(found["sarathi · 4 req/s"], Asked.TRAFFIC, STALL)
+    judged = found["sarathi · 4 req/s"]
+    settled = verdicts.settles(judged, Asked.TRAFFIC, STALL)
     assert settled is not None
-    assert settled.startswith("about 1,")
+    assert judged.effective is not None
+    # All 500 met it: as many effective requests as make 0.95 ** n_eff no more than 0.025.
+    needed = math.ceil(500 * math.log(0.025, 0.95) / judged.effective.n_accept)
+    assert settled.startswith(f"about {needed:,} requests")
     assert "requests of the same mix at this load" in settled
 
 

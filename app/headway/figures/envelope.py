@@ -168,9 +168,8 @@ def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
     )
     for place, line in enumerate(dict.fromkeys(point.line for point in points)):
         mine = sorted((p for p in points if p.line == line), key=lambda p: p.x)
-        carried = sorted(
-            (p for p in mine if p.completed_rps is not None), key=lambda p: p.completed_rps or 0.0
-        )
+        # In the order of the load, so a server that carries less when offered more bends back.
+        carried = [point for point in mine if point.completed_rps is not None]
         figure.add_trace(_tail(mine, Metric.TTFT, place, look), row=1, col=1)
         figure.add_trace(_tail(mine, Metric.STALL, place, look), row=1, col=2)
         if carried:

@@ -27,6 +27,10 @@ def error_rates() -> None:
         f"{said} Vacuous: no run had enough effective requests to be accepted, so nothing was "
         "tested there."
     )
+    _replicated()
+
+
+def _replicated() -> None:
     st.markdown(
         "The claim about the workload, on replicates of a machine whose speed varies by 2%:"
     )
