@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headway import catalog, ingest, record, sql
-from headway.analyses import distribution, rates
+from headway.analyses import comparison, distribution, rates, sides
 from headway.model import (
     Basis,
     Boundary,
@@ -116,12 +116,12 @@ def bench_import(folder: Path, n_requests: int, n_gaps: int) -> list[Measured]:
 
 
 def synthetic_run(place: int, n_requests: int, n_gaps: int) -> record.Run:
-    """Return a sealed run of completed and a few failed requests."""
-    rng = np.random.default_rng(place)
+    """Return a sealed run of completed and a few failed requests; all runs share one workload."""
+    rng, workload = np.random.default_rng(place), np.random.default_rng(2026)
     gaps = rng.lognormal(9.2, 0.25, (n_requests, n_gaps)).astype("int32")
     ttft = rng.lognormal(11.5, 0.8, n_requests).astype("int64")
     failed = rng.random(n_requests) < 0.01
-    arrivals = np.cumsum(rng.exponential(50_000, n_requests)).astype("int64")
+    arrivals = np.cumsum(workload.exponential(50_000, n_requests)).astype("int64")
     offsets = pa.array(np.arange(0, n_requests * n_gaps + 1, n_gaps), pa.int32())
     columns = {
         "request_index": np.arange(n_requests, dtype="int32"),
@@ -132,7 +132,11 @@ def synthetic_run(place: int, n_requests: int, n_gaps: int) -> record.Run:
         "sent_us": arrivals,
         "ttft_us": ttft,
         "latency_us": pa.array(ttft + gaps.sum(axis=1, dtype="int64"), mask=failed),
+        "prompt_tokens": workload.integers(10, 4000, n_requests, dtype="int32"),
+        "requested_output_tokens": np.full(n_requests, n_gaps + 1, dtype="int32"),
         "output_tokens": np.full(n_requests, n_gaps + 1, dtype="int32"),
+        "n_chunks": np.full(n_requests, n_gaps + 1, dtype="int32"),
+        "max_gap_us": gaps.max(axis=1),
         "chunk_gaps_us": pa.ListArray.from_arrays(
             offsets, pa.array(gaps.ravel()), type=record.REQUESTS.field("chunk_gaps_us").type
         ),
@@ -208,11 +212,51 @@ def bench_queries(folder: Path, n_runs: int, n_requests: int, n_gaps: int) -> li
     ]
 
 
+BARE_JOIN = """
+    SELECT
+        request_index, a.scheduled_us, a.sent_us, b.sent_us, a.outcome::VARCHAR, b.outcome::VARCHAR,
+        a.ttft_us, b.ttft_us, a.latency_us, b.latency_us, a.max_gap_us, b.max_gap_us, a.n_chunks,
+        b.n_chunks, a.output_tokens, b.output_tokens, a.requested_output_tokens, a.prompt_tokens,
+        a.prefix_group, a.segment, a.turn_index, a.place
+    FROM requests AS a
+    INNER JOIN requests AS b USING (request_index, phase)
+    WHERE a.run_id = 'r0000' AND b.run_id = 'r0001' AND a.phase = 'measured'
+"""
+
+
+def bench_comparison(folder: Path, n_requests: int) -> list[Measured]:
+    """Pair two runs request by request, against DuckDB's bare join of the same columns."""
+    (folder / "bench").mkdir(parents=True)
+    for place in range(2):
+        record.write(synthetic_run(place, n_requests, 2), folder / "bench")
+    opened = catalog.open_catalog([folder])
+    asked = dict.fromkeys(("start_us", "end_us", "tpot_limit_ms", "latency_limit_ms"))
+    limits = {"ttft_limit_ms": 200.0, "stall_limit_ms": 50.0, "origin": "scheduled"}
+    a, b = (sides.of_runs(opened, (run_id,)) for run_id in ("r0000", "r0001"))
+    question = comparison.Question(a, b)
+
+    def pairs() -> None:
+        query = sql.load("comparison/pairs")
+        query.run(opened.connection, run_a="r0000", run_b="r0001", **asked, **limits)
+
+    def whole() -> None:
+        opened.memo.clear()
+        comparison.compare(opened, question)
+
+    bare = cpu_s(lambda: opened.connection.cursor().sql(BARE_JOIN).pl())
+    named = f"{n_requests} × {n_requests} requests"
+    return [
+        Measured(f"pair {named}", "bare join of the columns", cpu_s(pairs) / bare),
+        Measured(f"compare {named}", "bare join of the columns", cpu_s(whole, 1) / bare),
+    ]
+
+
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmarks and print their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000, help="requests in a run")
     parser.add_argument("--runs", type=int, default=20, help="runs in the library")
+    parser.add_argument("--pairs", type=int, default=1_000_000, help="requests compared in pairs")
     parser.add_argument("--gaps", type=int, default=100, help="stream gaps in a request")
     said = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as name:
@@ -220,6 +264,7 @@ def main(arguments: Sequence[str]) -> None:
         importing.mkdir()
         found = bench_import(importing, said.requests, said.gaps)
         found += bench_queries(Path(name) / "library", said.runs, said.requests, said.gaps)
+        found += bench_comparison(Path(name) / "pairs", said.pairs)
     sys.stdout.write(
         f"{said.runs} runs × {said.requests} requests × {said.gaps} gaps, "
         f"{os.cpu_count()} cores, {len(sql.names())} queries\n"

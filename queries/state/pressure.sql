@@ -1,7 +1,7 @@
 -- Waiting, paused and active requests and cache use of a run over one window, weighted by time.
 --
 -- Waiting for admission and paused after a start are two things and are never added. A mean counts
--- the part of each sample that lies inside the window; a maximum is over samples that began in it.
+-- the part of each sample that lies inside the window; a maximum is over samples that touch it.
 --
 -- @param run_id VARCHAR The run.
 -- @param start_us BIGINT Start of the window; NULL has no start.
@@ -18,7 +18,6 @@
 WITH held AS (
     SELECT
         *,
-        at_us >= coalesce($start_us::BIGINT, at_us) AS begins,
         greatest(
             least(at_us + coalesce(duration_us, 0), coalesce($end_us::BIGINT, 9e18::BIGINT))
             - greatest(at_us, coalesce($start_us::BIGINT, at_us)),
@@ -28,7 +27,10 @@ WITH held AS (
     WHERE
         run_id = $run_id::VARCHAR
         AND at_us < coalesce($end_us::BIGINT, 9e18::BIGINT)
-        AND at_us + coalesce(duration_us, 0) >= coalesce($start_us::BIGINT, at_us)
+        AND (
+            at_us >= coalesce($start_us::BIGINT, at_us)
+            OR at_us + duration_us > $start_us::BIGINT
+        )
 )
 
 SELECT
@@ -38,12 +40,12 @@ SELECT
         AS mean_running,
     sum(waiting * inside_us) / nullif(sum(inside_us) FILTER (WHERE waiting IS NOT NULL), 0)
         AS mean_waiting,
-    max(waiting) FILTER (WHERE begins) AS max_waiting,
+    max(waiting) AS max_waiting,
     sum(paused * inside_us) / nullif(sum(inside_us) FILTER (WHERE paused IS NOT NULL), 0)
         AS mean_paused,
-    max(paused) FILTER (WHERE begins) AS max_paused,
+    max(paused) AS max_paused,
     sum(kv_fraction * inside_us)
     / nullif(sum(inside_us) FILTER (WHERE kv_fraction IS NOT NULL), 0) AS mean_kv_fraction,
-    max(kv_fraction) FILTER (WHERE begins) AS max_kv_fraction
+    max(kv_fraction) AS max_kv_fraction
 FROM held
 GROUP BY run_id

@@ -75,6 +75,10 @@ def test_an_unknown_policy_is_never_pooled(tmp_path: Path) -> None:
     assert sizes(pair(tmp_path, policy=None, label="x")) == [1, 1]
 
 
+def test_runs_of_two_studies_are_never_pooled(tmp_path: Path) -> None:
+    assert sizes(pair(tmp_path, study="elsewhere")) == [1, 1]
+
+
 def test_simulations_are_never_pooled(tmp_path: Path) -> None:
     assert sizes(pair(tmp_path, boundary=Boundary.SIMULATOR)) == [1, 1]
 

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from libraries import make_run, write
-from pages import SAMPLES
+from pages import PAGES, SAMPLES
 
 pytestmark = pytest.mark.browser
 
@@ -82,7 +82,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(3)
     ]
     lost = {"sent_us": 9, "outcome": "failed", "reason": HOSTILE}
-    write(make_run([*rows, lost], study="hostile", policy=HOSTILE, label=HOSTILE), folder)
+    for name in ("one", "two"):
+        run = make_run(
+            [*rows, lost], name, study="hostile", policy=f"{HOSTILE} {name}", label=HOSTILE
+        )
+        write(run, folder)
     return folder
 
 
@@ -127,7 +131,7 @@ def visit(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/runs", "/distributions", "/envelope", "/methods"])
+@pytest.mark.parametrize("path", [f"/{name.replace('home', '')}" for name in PAGES])
 def test_a_page_talks_to_its_own_server_only(
     path: str, scheme: str, browser: Browser, address: str
 ) -> None:
@@ -150,6 +154,7 @@ def test_the_first_visit_may_be_to_any_page(browser: Browser, library: Path) -> 
             "Runs",
             "Distributions",
             "Envelope",
+            "Compare",
             "Methods",
         ]
         page.context.close()
@@ -168,13 +173,15 @@ def test_a_mark_opens_its_distributions(browser: Browser, address: str) -> None:
     mark = page.locator(".js-plotly-plot").first.locator(".scatterlayer .points path").first
     expect(page.get_by_text("Link to this view")).to_be_visible(timeout=30_000)
     # The first mark is the first accepted run: Sarathi at its lowest load.
-    opened = page.get_by_text(re.compile("p99 at 1 req.s: sarathi 391"))
+    link = page.get_by_role("link", name="Distributions of sarathi · 1 req/s")
     for _ in range(10):  # a chart that is still being drawn takes no clicks
         mark.click(force=True)
         page.wait_for_timeout(1500)
-        if opened.count():
+        if link.count():
             break
-    expect(opened).to_be_visible()
+    link.click()
+    expect(page.get_by_text(re.compile("p99 at 1 req.s: sarathi 391"))).to_be_visible()
+    expect(page).to_have_url(re.compile("policy=sarathi"))
     assert page.get_by_test_id("stAlert").count() == 0
     page.context.close()
 
@@ -213,7 +220,7 @@ def test_a_selection_survives_another_page(browser: Browser, address: str) -> No
     page.context.close()
 
 
-@pytest.mark.parametrize("path", ["/", "/runs", "/distributions"])
+@pytest.mark.parametrize("path", ["/", "/runs", "/distributions", "/compare"])
 def test_names_from_files_neither_load_nor_link(path: str, browser: Browser, address: str) -> None:
     page, seen = visit(browser, f"{address}{path}?study=hostile")
     page.wait_for_load_state("networkidle")

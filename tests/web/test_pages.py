@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from headway import ingest, record, sql
 from headway.model import RunInfo
-from libraries import make_run, write
+from libraries import make_run, offered, write
 from pages import PAGES, Open, words
 
 HOSTILE = "![x](https://evil.example/p.png) <b>bold</b> :red[text] [link](https://evil.example)"
@@ -319,8 +319,120 @@ def test_the_review_says_what_the_study_lacks(open_page: Open) -> None:
     assert "cold and warm-prefix requests,? not recorded" in said
 
 
+def attach(folder: Path, trace: str) -> None:
+    write(make_run(offered(20, 20)), folder)
+    (folder / "study" / "study.toml").write_text(
+        'trace = "day.csv"\n[objective]\nttft_ms = 200\n', encoding="utf-8"
+    )
+    (folder / "study" / "day.csv").write_text(trace, encoding="utf-8")
+
+
+TRACE = "arrived_at,num_prefill_tokens,num_decode_tokens\n0,100,10\n1,106,9\n2,90,9\n"
+
+
+def test_without_a_trace_the_envelope_says_how_to_attach_one(open_page: Open) -> None:
+    said = words(open_page("envelope"))
+    assert "like the customer's traffic,? not recorded,no trace is attached" in said
+    assert 'name it at the top of study.toml: trace = "file name"' in said
+    assert "Against the customer's trace" not in said
+
+
+def test_a_trace_is_drawn_over_the_study(open_page: Open, tmp_path: Path) -> None:
+    attach(tmp_path, TRACE)
+    app = open_page("envelope", tmp_path)
+    assert not app.exception
+    said = words(app)
+    assert "like the customer's traffic,✓ passes" in said
+    assert "the median prompt is 100 tokens, the study's 103" in said
+    assert "name it at the top" not in said
+    attach(tmp_path, TRACE + "3,900,10\n")
+    said = words(app.run())
+    assert "like the customer's traffic,✗ fails" in said
+    assert "25% of its prompts are longer than any in the study" in said
+
+
+def test_a_trace_that_cannot_be_read_leaves_the_page_whole(open_page: Open, tmp_path: Path) -> None:
+    attach(tmp_path, f"{HOSTILE},b\n1,2\n")
+    app = open_page("envelope", tmp_path)
+    assert not app.exception
+    assert not app.error
+    said = words(app)
+    assert "The trace is not drawn: day.csv is no trace that Headway knows" in said
+    assert "like the customer's traffic,? not recorded" in said
+    assert "How close is the call?" in said
+
+
 def test_without_a_limit_the_envelope_asks_for_one(open_page: Open, tmp_path: Path) -> None:
     one_run(tmp_path)
     app = open_page("envelope", tmp_path)
     assert not app.exception
     assert "No limit is set" in words(app)
+
+
+REJECTED = {
+    "outcome": "rejected",
+    "reason": "queue full",
+    "output_tokens": None,
+    "ttft_us": None,
+    "latency_us": None,
+}
+
+
+def test_compare_starts_with_two_policies_and_one_workload(open_page: Open) -> None:
+    app = open_page("compare")
+    assert app.title[0].value == "vllm · 4 req/s → sarathi · 4 req/s"
+    said = words(app)
+    # Counted on the simulator's own columns: 463 of 500 wait longer, and 74 met the limits in A.
+    assert "463 of 500 wait longer for their first token" in said
+    assert "same workload: 500 paired" in said
+    assert "only the policy changed" in said
+    assert "met the objective in A only 0, in B only 426" in said
+    assert "facts of these two runs" in said
+
+
+def test_the_two_sides_are_chosen_by_the_address(open_page: Open) -> None:
+    app = open_page("compare", a="sarathi · 2 req/s", b="orca · 2 req/s")
+    assert app.title[0].value == "sarathi · 2 req/s → orca · 2 req/s"
+
+
+def test_a_run_beside_itself_changes_nothing(open_page: Open) -> None:
+    app = open_page("compare", a="orca · 2 req/s", b="orca · 2 req/s")
+    assert "the same run on both sides, every difference is zero" in words(app)
+
+
+def test_lost_requests_stand_before_every_latency(open_page: Open, tmp_path: Path) -> None:
+    shed = [row | REJECTED if i < 12 else row for i, row in enumerate(offered(40, 40))]
+    write(make_run(offered(40, 40), "r0", policy="r0"), tmp_path)
+    write(make_run(shed, "r1", policy="r1"), tmp_path)
+    said = words(open_page("compare", tmp_path, a="r0 · 5 req/s", b="r1 · 5 req/s"))
+    assert "completed 40 of 40 → 28 of 40 (12 rejected)" in said
+    assert "completed in A only 12, in B only 0 (McNemar p = 0.000488" in said
+    assert "28 of 40 delivered on both sides; 12 delivered in A only" in said
+
+
+def test_requests_of_unknown_length_are_not_called_the_same(
+    open_page: Open, tmp_path: Path
+) -> None:
+    unknown = {"prompt_tokens": None, "requested_output_tokens": None}
+    for name, jitter_us in (("r0", 0), ("r1", 5_000)):
+        rows = [row | unknown for row in offered(40, 40, jitter_us=jitter_us)]
+        write(make_run(rows, name, policy=name), tmp_path)
+    said = words(open_page("compare", tmp_path))
+    assert "same workload" not in said
+    assert "same arrivals, lengths not recorded on both sides: 40 paired" in said
+    assert "No differences request by request" in said
+
+
+def test_one_run_cannot_be_compared_and_the_page_says_so(open_page: Open, tmp_path: Path) -> None:
+    one_run(tmp_path)
+    assert "Import a second run of the same workload" in words(open_page("compare", tmp_path))
+
+
+def test_different_requests_are_refused_with_the_reason(open_page: Open, tmp_path: Path) -> None:
+    for name, tokens in (("r0", 10), ("r1", 900)):
+        rows = [dict(row) | {"prompt_tokens": tokens + i} for i, row in enumerate(offered(20, 20))]
+        write(make_run(rows, name, policy=name), tmp_path)
+    app = open_page("compare", tmp_path)
+    assert "not comparable" in words(app)
+    assert app.error
+    assert not app.get("vega_lite_chart")

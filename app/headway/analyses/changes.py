@@ -12,6 +12,8 @@ Value = str | int | float | None
 
 # What tells policies apart; every other field of the manifest is a second change.
 POLICY_FIELDS = ("policy", "token_budget")
+TIME_LIMIT = "time limit (s)"
+_PARAMETER = "policy: "
 LOAD_FIELDS = ("load", "burstiness", "arrival_process", "burst")
 _WINDOW_TOLERANCE_US = 1000
 
@@ -94,10 +96,18 @@ def side_by_side(a: RunInfo, b: RunInfo) -> list[FieldPair]:
 def changes(pairs: Sequence[FieldPair]) -> list[Change]:
     """Return what differs: the policy's own fields first, then every other change."""
     of_policy = any(pair.field == "policy" and pair.differs for pair in pairs)
+    own = [pair for pair in pairs if pair.field.startswith(_PARAMETER)]
+    both = all(any(value is not None for value in side) for side in _sides(own)) if own else True
     found = [
-        Change(pair.field, pair.a, pair.b, _kind(pair, of_policy)) for pair in pairs if pair.differs
+        Change(pair.field, pair.a, pair.b, _kind(pair, policy_differs=of_policy, recorded=both))
+        for pair in pairs
+        if pair.differs
     ]
     return sorted(found, key=lambda change: list(Kind).index(change.kind))
+
+
+def _sides(pairs: Sequence[FieldPair]) -> tuple[list[Value], list[Value]]:
+    return [pair.a for pair in pairs], [pair.b for pair in pairs]
 
 
 def is_only_policy(found: Sequence[Change]) -> bool:
@@ -149,13 +159,13 @@ def _described(run: RunInfo) -> dict[str, Value]:
     manifest: dict[str, Value] = {
         field.name: getattr(run.manifest, field.name) for field in fields(Manifest)
     }
-    parameters = {f"policy: {name}": value for name, value in run.policy_parameters.items()}
+    parameters = {f"{_PARAMETER}{name}": value for name, value in run.policy_parameters.items()}
     return {
         "policy": run.policy or run.label,
         **dict(sorted(parameters.items())),
         "load": naming.load_text(run.load),
         "burstiness": run.load.burstiness,
-        "time limit (s)": run.time_limit_s,
+        TIME_LIMIT: run.time_limit_s,
         "harness version": run.harness_version,
         **manifest,
     }
@@ -163,7 +173,7 @@ def _described(run: RunInfo) -> dict[str, Value]:
 
 def _repeats(pair: FieldPair, found: Sequence[FieldPair]) -> bool:
     """Tell whether a parameter of the policy says what a field of the manifest says already."""
-    if not pair.field.startswith("policy: "):
+    if not pair.field.startswith(_PARAMETER):
         return False
     mine = (str(pair.a), str(pair.b))
     return any(
@@ -173,15 +183,18 @@ def _repeats(pair: FieldPair, found: Sequence[FieldPair]) -> bool:
     )
 
 
-def _kind(pair: FieldPair, policy_differs: bool) -> Kind:
+def _kind(pair: FieldPair, *, policy_differs: bool, recorded: bool) -> Kind:
+    """Return what a field belongs to; `recorded` is whether both sides state any parameters."""
     if pair.field in POLICY_FIELDS:
         return Kind.POLICY
     if pair.field in LOAD_FIELDS:
         return Kind.LOAD
     one_sided = pair.a is None or pair.b is None
-    if pair.field.startswith("policy: "):
+    if pair.field.startswith(_PARAMETER):
+        if not recorded:
+            return Kind.UNPROVEN
         # A knob that only one policy has is part of it; one that both have was turned as well.
         return Kind.POLICY if one_sided or not policy_differs else Kind.OTHER
-    if pair.field == "time limit (s)":
+    if pair.field == TIME_LIMIT:
         return Kind.OTHER  # no limit is a statement, not an omission
     return Kind.UNPROVEN if one_sided else Kind.OTHER

@@ -66,6 +66,8 @@ def _sets(catalog: Catalog, run_ids: Sequence[str]) -> list[tuple[RunInfo, ...]]
 
 def _repeats(catalog: Catalog, group: Sequence[RunInfo], run: RunInfo) -> bool:
     first = group[0]
+    if run.study != first.study:
+        return False
     if None in (run.policy, first.policy) or Boundary.SIMULATOR in (run.boundary, first.boundary):
         return False
     if any(run.rows_sha256 == other.rows_sha256 for other in group):

@@ -17,6 +17,7 @@ class Side:
     title: str
     line: str
     load_text: str
+    measured_rps: float | None
     x: float | None
 
     @property
@@ -86,7 +87,7 @@ def _demand(catalog: Catalog, name: str, question: judgement.Question) -> None:
     except MisuseError as error:
         if question.load is not None and "no run is at load" in str(error):
             raise
-        policies = dict.fromkeys(naming.policy_of(run) for run in catalog.runs.values())
+        policies = sorted({naming.policy_of(run) for run in catalog.runs.values()})
         raise MisuseError(
             f"there is no run and no policy {name!r}; policies: {', '.join(policies) or 'none'}; "
             f"runs: {', '.join(sorted(catalog.runs)) or 'none'}"
@@ -101,5 +102,6 @@ def _side(runs: tuple[RunInfo, ...], title: str, measured: dict[str, float | Non
         title=acceptance.title_of(title, len(runs)),
         line=naming.line_of(first),
         load_text=naming.load_text(first.load, rps),
+        measured_rps=rps,
         x=naming.axis_of(first, rps),
     )

@@ -1,11 +1,13 @@
 """The command line: data on stdout, words on stderr.
 
-Exit codes: 0 fine or accepted, 1 some input refused or rejected, 2 misuse, 3 not enough evidence.
+Exit codes: 0 fine or accepted, 1 some input refused, rejected or not comparable, 2 misuse, 3 not
+enough evidence.
 """
 
 import click
 
 from headway import __version__
+from headway.cli.differences import diff
 from headway.cli.importing import import_
 from headway.cli.queries import query
 from headway.cli.serving import serve
@@ -19,5 +21,5 @@ def main() -> None:
     """Read LLM-serving benchmark results; account for every offered request."""
 
 
-for _command in (serve, import_, summary, verdict, recheck_, query):
+for _command in (serve, import_, summary, verdict, recheck_, diff, query):
     main.add_command(_command)

@@ -1,6 +1,5 @@
 """`headway verdict` and `headway recheck`: decisions with an exit code."""
 
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from headway.analyses.acceptance import Asked
 from headway.analyses.judgement import Answer, Question
 from headway.analyses.recheck import Change, Saved, Value
 from headway.catalog import Catalog
+from headway.cli.limits import checked, given_limits, limit_options
 from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library, study_of
 from headway.cli.parsing import parse_window
 from headway.cli.tables import print_json, printable, table
@@ -28,10 +28,7 @@ EXIT_CODES = {Verdict.ACCEPTED: 0, Verdict.REJECTED: 1, Verdict.UNDECIDED: 3}
 
 @click.command()
 @LIBRARY
-@click.option("--ttft-ms", type=float, help="Largest acceptable TTFT.")
-@click.option("--tpot-ms", type=float, help="Largest acceptable mean time per output token.")
-@click.option("--stall-ms", type=float, help="Longest acceptable stall; instead of --tpot-ms.")
-@click.option("--latency-ms", type=float, help="Largest acceptable completion latency.")
+@limit_options
 @click.option("--attainment", type=float, help="Share of offered requests to meet every limit.")
 @click.option("--study", help="Only the runs of this study.")
 @click.option("--policy", help="Only the runs of this policy.")
@@ -90,7 +87,7 @@ def recheck_(envelope: Path, library: Path, *, as_json: bool) -> None:
     opened = open_library(library)
     asked = was.selection
     question = Question(
-        objective=_checked(was.verdict.objective),
+        objective=checked(was.verdict.objective),
         claim=asked.claim,
         study=asked.study,
         policy=asked.policy,
@@ -113,7 +110,7 @@ def _study(opened: Catalog, study: str | None, limits: dict[str, float | None]) 
         return study_of(opened, study)
     if len(opened.studies) == 1:
         return next(iter(opened.studies))
-    if opened.studies and not _limits(limits):
+    if opened.studies and not given_limits(limits):
         names = ", ".join(sorted(opened.studies))
         raise MisuseError(
             f"the library has several studies, each with an objective of its own: {names}; "
@@ -126,15 +123,9 @@ def _declared(opened: Catalog, study: str | None) -> Objective | None:
     return None if study is None else opened.studies[study].objective
 
 
-def _limits(given: dict[str, float | None]) -> dict[str, float]:
-    return {
-        name: value for name, value in given.items() if value is not None and name != "attainment"
-    }
-
-
 def _objective(given: dict[str, float | None], declared: Objective | None) -> Objective:
     """Return the limits given, else those declared; the share given, else the one declared."""
-    limits, share = _limits(given), given["attainment"]
+    limits, share = given_limits(given), given["attainment"]
     if not limits and declared is None:
         raise MisuseError(
             "no objective: the study declares none in its study.toml; add one there, or give "
@@ -143,26 +134,7 @@ def _objective(given: dict[str, float | None], declared: Objective | None) -> Ob
     if declared is None or limits:
         kept = {} if declared is None else {"attainment": declared.attainment}
         declared = Objective(**(kept | limits))
-    return _checked(declared if share is None else replace(declared, attainment=share))
-
-
-def _checked(objective: Objective) -> Objective:
-    limits = objective.limits()
-    for metric, limit in limits.items():
-        if not (limit > 0 and math.isfinite(limit)):
-            raise MisuseError(f"{metric.value} = {limit:g}; expected milliseconds above 0")
-    if not limits:
-        raise MisuseError("the objective has no limit; expected at least one, such as --ttft-ms")
-    if objective.tpot_ms is not None and objective.stall_ms is not None:
-        raise MisuseError(
-            "found a limit on the mean time per output token and one on the longest stall; "
-            "expected one cadence limit: --tpot-ms or --stall-ms"
-        )
-    if not 0 < objective.attainment < 1:
-        raise MisuseError(
-            f"attainment {objective.attainment:g}; expected a share between 0 and 1, such as 0.95"
-        )
-    return objective
+    return checked(declared if share is None else replace(declared, attainment=share))
 
 
 def _warn_of_empty(answer: Answer) -> None:

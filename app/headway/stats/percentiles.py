@@ -71,3 +71,21 @@ def percentile_bounds(
         None if low is None else float(ordered[low - 1]),
         None if high is None else float(ordered[high - 1]),
     )
+
+
+def percentiles_of(values: ArrayLike, shares: ArrayLike) -> Floats:
+    """Return nearest-rank percentiles of an unsorted list without sorting all of it.
+
+    Parameters
+    ----------
+    values
+        Shape (n,); lost requests at +infinity, no NaN. With n = 0 every percentile is NaN.
+    shares
+        Shape (k,), each in (0, 1].
+    """
+    found, wanted = np.asarray(values, float), np.asarray(shares, float)
+    n = len(found)
+    if n == 0:
+        return np.full(len(wanted), np.nan)
+    places = np.clip(np.ceil(wanted * n - _ROUNDING).astype(np.int64), 1, n) - 1
+    return np.partition(found, np.unique(places))[places]

@@ -3,12 +3,22 @@
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from headway.errors import HeadwayError
 from headway.web import state
 
 _PAGES = Path(__file__).parent / "pages"
 _ICON = Path(__file__).parent / "icon.png"
+# Title and icon, in the order of the menu; a page's file and its address carry its title.
+_ENTRIES = (
+    ("Home", "home"),
+    ("Runs", "list"),
+    ("Distributions", "show_chart"),
+    ("Envelope", "verified"),
+    ("Compare", "compare_arrows"),
+    ("Methods", "menu_book"),
+)
 
 
 def run() -> None:
@@ -18,33 +28,22 @@ def run() -> None:
     a stable `url_path`.
     """
     st.set_page_config(page_title="Headway", page_icon=str(_ICON), layout="wide")
-    page = st.navigation(
-        [
-            st.Page(_PAGES / "home.py", title="Home", icon=":material/home:", default=True),
-            st.Page(_PAGES / "runs.py", title="Runs", icon=":material/list:", url_path="runs"),
-            st.Page(
-                _PAGES / "distributions.py",
-                title="Distributions",
-                icon=":material/show_chart:",
-                url_path="distributions",
-            ),
-            st.Page(
-                _PAGES / "envelope.py",
-                title="Envelope",
-                icon=":material/verified:",
-                url_path="envelope",
-            ),
-            st.Page(
-                _PAGES / "methods.py",
-                title="Methods",
-                icon=":material/menu_book:",
-                url_path="methods",
-            ),
-        ]
-    )
+    page = st.navigation([_page(*each) for each in _ENTRIES])
     state.start_link()
     try:
         page.run()
     except HeadwayError as error:
         st.error(state.escape(str(error)))
         st.stop()
+
+
+def _page(title: str, icon: str) -> StreamlitPage:
+    name = title.lower()
+    home = title == "Home"
+    return st.Page(
+        _PAGES / f"{name}.py",
+        title=title,
+        icon=f":material/{icon}:",
+        url_path=None if home else name,
+        default=home,
+    )

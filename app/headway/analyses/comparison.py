@@ -1,0 +1,242 @@
+"""Who gains and who pays between two sides, and what may be claimed at all?
+
+What must match is checked first. Where it does not, only the comparison that stays honest is made:
+each part of the answer that a difference forbids is absent, and the reason says why.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import polars as pl
+
+from headway.analyses import (
+    accounting,
+    changes,
+    classes,
+    comparability,
+    pairs,
+    replicated,
+    scorecard,
+    shift,
+    workload,
+)
+from headway.analyses.accounting import Account, Interval
+from headway.analyses.changes import Change, Checked, FieldPair
+from headway.analyses.classes import ClassRow
+from headway.analyses.comparability import Part, Reason
+from headway.analyses.pairs import METRICS, Discordant, Success, Transition
+from headway.analyses.replicated import Key, NoiseFloor, Tested
+from headway.analyses.scorecard import ScoreRow
+from headway.analyses.shift import MetricShift, RunValues
+from headway.analyses.sides import Side
+from headway.catalog import Catalog
+from headway.model import Metric, Objective, Origin, Selection, Window
+from headway.stats.comparison import BAND
+from headway.stats.fingerprint import Component, Match
+
+
+class Claimed(StrEnum):
+    """What the comparison speaks for."""
+
+    FACTS = "facts_of_these_runs"
+    REPLICATED = "replicated"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two sides, the window and origin of every number, and the limits that count as met.
+
+    `band` is the practical band, declared before; `primary` the metric and percentile that is
+    judged without adjustment, None for none.
+    """
+
+    a: Side
+    b: Side
+    window: Window = Window()
+    origin: Origin = Origin.SCHEDULED
+    objective: Objective | None = None
+    band: float = BAND
+    primary: Key | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything a page, a command or a report says of two sides.
+
+    `accounts` are sums over the runs of a side. `transitions` count all offered requests of both
+    sides, over pairs of runs where there are several. What a reason forbids is empty or None.
+    """
+
+    question: Question
+    is_same_run: bool
+    match: Match
+    checks: tuple[Checked, ...]
+    fields: tuple[FieldPair, ...]
+    changes: tuple[Change, ...]
+    reasons: tuple[Reason, ...]
+    accounts: tuple[Account, Account]
+    transitions: tuple[Transition, ...]
+    n_pairs_of_runs: int
+    mcnemar: tuple[Discordant, ...]
+    shifts: tuple[MetricShift, ...]
+    classes: tuple[ClassRow, ...]
+    scorecard: tuple[ScoreRow, ...]
+    claim: Claimed
+    tests: tuple[Tested, ...]
+    noise: NoiseFloor | None
+
+    @property
+    def allowed(self) -> frozenset[Part]:
+        """The parts of the answer that no reason forbids."""
+        return comparability.allowed(self.reasons)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether outcomes, TTFT and completion may be compared."""
+        return self.allowed >= comparability.NEEDED
+
+    @property
+    def is_only_policy(self) -> bool:
+        """Whether the policy changed, and nothing else that is recorded."""
+        return changes.is_only_policy(self.changes)
+
+    @property
+    def arrivals_known(self) -> bool:
+        """Whether both sides record the plan of arrivals."""
+        return Component.ARRIVAL not in self.match.unknown
+
+    def shift(self, metric: Metric) -> MetricShift | None:
+        """Return one metric's shift; None where it may not be compared."""
+        return next((each for each in self.shifts if each.metric is metric), None)
+
+
+def compare(catalog: Catalog, question: Question) -> Comparison:
+    """Compare two sides, remembered with the catalog."""
+    key = (
+        "comparison",
+        question.a.run_ids,
+        question.b.run_ids,
+        question.window,
+        question.origin,
+        question.objective,
+        question.band,
+        question.primary,
+    )
+    return catalog.remember(key, lambda: _compare(catalog, question))
+
+
+def requests(catalog: Catalog, question: Question) -> pl.DataFrame:
+    """Return the requests of both sides, one row each: see `pairs.frame`."""
+    a, b = question.a, question.b
+    return pairs.frame(catalog, a, b, question.window, question.origin, question.objective)
+
+
+def _compare(catalog: Catalog, question: Question) -> Comparison:
+    a, b = question.a, question.b
+    spans = [_span(catalog, side, question) for side in (a, b)]
+    match = workload.match(catalog, a.run.run_id, b.run.run_id)
+    checked = changes.checks(a.run, b.run, *spans)
+    accounts = tuple(_account(catalog, side, question) for side in (a, b))
+    reasons = tuple(comparability.reasons(a, b, match, checked, spans, accounts))
+    allowed = comparability.allowed(reasons)
+    fields = tuple(changes.side_by_side(a.run, b.run))
+    rows = requests(catalog, question)
+    found = _numbers(catalog, question, rows, allowed)
+    return Comparison(
+        question=question,
+        is_same_run=comparability.is_same(a, b),
+        match=match,
+        checks=checked,
+        fields=fields,
+        changes=tuple(changes.changes(fields)),
+        reasons=reasons,
+        accounts=(accounts[0], accounts[1]),
+        transitions=pairs.transitions(rows) if Part.OUTCOMES in allowed else (),
+        n_pairs_of_runs=min(len(a.runs), len(b.runs)),
+        mcnemar=tuple(_mcnemar(question, rows, allowed)),
+        shifts=found.shifts,
+        classes=classes.rows_of(rows, _metrics(allowed)) if Part.PAIRS in allowed else (),
+        scorecard=_scorecard(catalog, question, allowed),
+        claim=found.claim,
+        tests=found.tests,
+        noise=found.noise,
+    )
+
+
+def _span(catalog: Catalog, side: Side, question: Question) -> Interval | None:
+    selection = Selection(side.run_ids[:1], question.window, origin=question.origin)
+    return accounting.intervals(catalog, selection).get(side.run.run_id)
+
+
+def _account(catalog: Catalog, side: Side, question: Question) -> Account:
+    selection = Selection(side.run_ids, question.window, origin=question.origin)
+    return accounting.pooled(accounting.accounts(catalog, selection))
+
+
+def _metrics(allowed: frozenset[Part]) -> tuple[Metric, ...]:
+    return tuple(metric for metric in METRICS if Part(metric.value) in allowed)
+
+
+def _mcnemar(
+    question: Question, rows: pl.DataFrame, allowed: frozenset[Part]
+) -> Iterator[Discordant]:
+    n_pairs = min(len(question.a.runs), len(question.b.runs))
+    if Part.OUTCOMES in allowed:
+        yield pairs.discordant(rows, Success.COMPLETED, n_pairs)
+        if question.objective is not None and Part.MET in allowed:
+            yield pairs.discordant(rows, Success.MET, n_pairs)
+
+
+def _scorecard(
+    catalog: Catalog, question: Question, allowed: frozenset[Part]
+) -> tuple[ScoreRow, ...]:
+    return scorecard.scorecard(
+        catalog,
+        question.a,
+        question.b,
+        question.window,
+        question.origin,
+        question.objective,
+        compares_counts=Part.OUTCOMES in allowed,
+        compares_met=Part.MET in allowed,
+        compares_rates=Part.RATES in allowed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The parts that rest on the metrics of every run."""
+
+    shifts: tuple[MetricShift, ...]
+    claim: Claimed
+    tests: tuple[Tested, ...]
+    noise: NoiseFloor | None
+
+
+def _numbers(
+    catalog: Catalog, question: Question, rows: pl.DataFrame, allowed: frozenset[Part]
+) -> _Numbers:
+    a, b, metrics = question.a, question.b, _metrics(allowed)
+    window, origin = question.window, question.origin
+    of_a: list[RunValues] = shift.of_side(catalog, a, rows, "a", window, origin)
+    of_b: list[RunValues] = shift.of_side(catalog, b, rows, "b", window, origin)
+    noise = replicated.noise_floor(catalog, a, window, origin) if metrics else None
+    known = {} if noise is None else noise.relative
+    compared = Part.PAIRS in allowed
+    shifts = tuple(
+        shift.shift(m, of_a, of_b, pairs.paired(rows, m) if compared else None, known)
+        for m in metrics
+    )
+    claims = Part.CLAIM in allowed and replicated.is_replicated(a, b)
+    measured = [each.metric for each in shifts if each.is_measured]
+    return _Numbers(
+        shifts=shifts,
+        claim=Claimed.REPLICATED if claims else Claimed.FACTS,
+        tests=(
+            replicated.judged(of_a, of_b, measured, question.band, question.primary)
+            if claims
+            else ()
+        ),
+        noise=noise,
+    )

@@ -1,0 +1,276 @@
+"""What became of each request on both sides: transitions, and who waits longer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from headway import sql
+from headway.analyses.sides import Side
+from headway.catalog import Catalog
+from headway.model import Metric, Objective, Origin, Outcome, Window
+from headway.stats.comparison import mcnemar
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+METRICS = (Metric.TTFT, Metric.TPOT, Metric.STALL, Metric.LATENCY)
+_CURVE_POINTS = 600
+_SCATTER_POINTS = 2000
+
+
+class Success(StrEnum):
+    """What McNemar's test counts as a success of a request."""
+
+    COMPLETED = "completed"
+    MET = "met"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """How many requests had one outcome in A and one in B; None is not offered on that side."""
+
+    a: Outcome | None
+    b: Outcome | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discordant:
+    """Requests that succeeded on one side only, of those that both sides offered.
+
+    `p` is McNemar's exact one for one run a side; requests of several runs are not independent, and
+    it is None.
+    """
+
+    of: Success
+    both: int
+    a_only: int
+    b_only: int
+    neither: int
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """One metric of the requests that both sides offered and that it applies to on both.
+
+    `n` pairs are `n_both` delivered on both sides, `n_lost` in A only, `n_gained` in B only, and
+    `n_neither`. A lost request waits longer than any that was delivered, so `n_worse` counts the
+    lost and `n_better` the gained; the medians are over the delivered on both sides alone.
+    `median_relative` is the median of each request's own change, (b − a) ÷ a.
+    """
+
+    metric: Metric
+    n: int
+    n_both: int
+    n_lost: int
+    n_gained: int
+    n_neither: int
+    n_better: int
+    n_worse: int
+    n_same: int
+    median_delta_ms: float | None
+    median_relative: float | None
+
+    @property
+    def share_worse(self) -> float | None:
+        """Share of the pairs that wait longer in B."""
+        return self.n_worse / self.n if self.n else None
+
+    @property
+    def share_better(self) -> float | None:
+        """Share of the pairs that wait shorter in B."""
+        return self.n_better / self.n if self.n else None
+
+
+def frame(
+    catalog: Catalog, a: Side, b: Side, window: Window, origin: Origin, objective: Objective | None
+) -> pl.DataFrame:
+    """Return the requests of both sides, runs paired in order, as comparison/pairs has them.
+
+    `pair` numbers the pair of runs. A run that the other side has no partner for is left out. With
+    an objective, `a_met` and `b_met` say who met it; without, who completed.
+    """
+    found = [
+        _rows(catalog, one.run_id, other.run_id, window, origin).with_columns(pair=pl.lit(place))
+        for place, (one, other) in enumerate(zip(a.runs, b.runs, strict=False))
+    ]
+    rows = found[0] if len(found) == 1 else pl.concat(found)
+    limits = {} if objective is None else objective.limits()
+    return rows.with_columns(_met("a", limits), _met("b", limits))
+
+
+def _rows(catalog: Catalog, run_a: str, run_b: str, window: Window, origin: Origin) -> pl.DataFrame:
+    """Return one pair of runs, remembered: limits move, and the requests stay."""
+    key = ("pairs", run_a, run_b, window, origin)
+    limits = {f"{metric.value.removesuffix('_ms')}_limit_ms": None for metric in METRICS}
+    return catalog.remember(
+        key,
+        lambda: sql.load("comparison/pairs").run(
+            catalog.connection,
+            run_a=run_a,
+            run_b=run_b,
+            start_us=window.start_us,
+            end_us=window.end_us,
+            origin=origin.value,
+            **limits,
+        ),
+    )
+
+
+def _met(side: str, limits: dict[Metric, float]) -> pl.Expr:
+    """Return who completed and kept every limit; what has no cadence keeps its limit."""
+    kept = [(pl.col(f"{side}_{m.value}") <= limit).fill_null(True) for m, limit in limits.items()]
+    completed = pl.col(f"{side}_outcome") == Outcome.COMPLETED.value
+    return pl.all_horizontal(completed, *kept).alias(f"{side}_met")
+
+
+def both(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the requests that both sides offered."""
+    return rows.filter(pl.col("a_outcome").is_not_null() & pl.col("b_outcome").is_not_null())
+
+
+def transitions(rows: pl.DataFrame) -> tuple[Transition, ...]:
+    """Count every offered request of either side by what became of it, in the order of outcomes."""
+    counted = rows.group_by("a_outcome", "b_outcome").len("n")
+    found = [
+        Transition(_outcome(row["a_outcome"]), _outcome(row["b_outcome"]), row["n"])
+        for row in counted.iter_rows(named=True)
+    ]
+    order = [*Outcome, None]
+    return tuple(sorted(found, key=lambda each: (order.index(each.a), order.index(each.b))))
+
+
+def discordant(rows: pl.DataFrame, of: Success, n_pairs: int) -> Discordant:
+    """Count the requests that succeeded on one side only."""
+    names = ("a_met", "b_met") if of is Success.MET else ("a_outcome", "b_outcome")
+    known = both(rows)
+    first, second = (_succeeded(known[name]) for name in names)
+    a_only, b_only = int((first & ~second).sum()), int((second & ~first).sum())
+    return Discordant(
+        of=of,
+        both=int((first & second).sum()),
+        a_only=a_only,
+        b_only=b_only,
+        neither=int((~first & ~second).sum()),
+        p=mcnemar(a_only, b_only) if n_pairs == 1 else None,
+    )
+
+
+def _succeeded(column: pl.Series) -> Booleans:
+    found = column if column.dtype == pl.Boolean else column == Outcome.COMPLETED.value
+    return found.to_numpy()
+
+
+def paired(rows: pl.DataFrame, metric: Metric) -> Paired:
+    """Compare one metric request by request, over those that both sides offered."""
+    a, b = values(both(rows), metric)
+    in_a, in_b = np.isfinite(a), np.isfinite(b)
+    delivered = in_a & in_b
+    first, second = a[delivered], b[delivered]
+    delta = second - first
+    positive = first > 0
+    return Paired(
+        metric=metric,
+        n=len(a),
+        n_both=int(delivered.sum()),
+        n_lost=int((in_a & ~in_b).sum()),
+        n_gained=int((in_b & ~in_a).sum()),
+        n_neither=int((~in_a & ~in_b).sum()),
+        n_better=int((b < a).sum()),
+        n_worse=int((b > a).sum()),
+        n_same=int((b == a).sum()),
+        median_delta_ms=_median(delta),
+        median_relative=_median(delta[positive] / first[positive]),
+    )
+
+
+def values(rows: pl.DataFrame, metric: Metric) -> tuple[Floats, Floats]:
+    """Return a metric on both sides where it applies on both; lost requests at +infinity."""
+    a, b = rows[f"a_{metric.value}"], rows[f"b_{metric.value}"]
+    if a.null_count() or b.null_count():
+        applies = a.is_not_null() & b.is_not_null()
+        a, b = a.filter(applies), b.filter(applies)
+    return a.to_numpy(), b.to_numpy()
+
+
+def side_values(rows: pl.DataFrame, side: str, metric: Metric) -> Floats:
+    """Return a metric of every offered request of one side that it applies to."""
+    return rows[f"{side}_{metric.value}"].drop_nulls().to_numpy()
+
+
+def _median(found: Floats) -> float | None:
+    """Return the middle request's value; of two middle ones, their mean."""
+    return float(np.median(found)) if len(found) else None
+
+
+def differences(rows: pl.DataFrame, metric: Metric) -> pl.DataFrame:
+    """Return the distribution of b − a over the pairs delivered on both sides, thinned.
+
+    Columns `delta_ms` and `share` (of these pairs at or below it); both ends are kept.
+    """
+    a, b = values(both(rows), metric)
+    delivered = np.isfinite(a) & np.isfinite(b)
+    delta = np.sort(b[delivered] - a[delivered])
+    n = len(delta)
+    places = np.unique(np.linspace(0, max(n - 1, 0), min(n, _CURVE_POINTS)).astype(int))
+    return pl.DataFrame(
+        {"delta_ms": delta[places], "share": (places + 1) / max(n, 1)},
+        schema={"delta_ms": pl.Float64, "share": pl.Float64},
+    )
+
+
+def scatter(rows: pl.DataFrame, metric: Metric) -> pl.DataFrame:
+    """Return pairs delivered on both sides to draw, at most about 2,000: the widest and a sample.
+
+    Columns `request_index`, `arrival_us`, `prompt_tokens`, `a_ms`, `b_ms`, `delta_ms`.
+    """
+    a_ms, b_ms = f"a_{metric.value}", f"b_{metric.value}"
+    known = both(rows).filter(pl.col(a_ms).is_finite() & pl.col(b_ms).is_finite())
+    drawn = known.select(
+        "request_index",
+        "arrival_us",
+        "prompt_tokens",
+        a_ms=pl.col(a_ms),
+        b_ms=pl.col(b_ms),
+        delta_ms=pl.col(b_ms) - pl.col(a_ms),
+    )
+    if drawn.height <= _SCATTER_POINTS:
+        return drawn
+    widest = drawn.top_k(_SCATTER_POINTS // 10, by=pl.col("delta_ms").abs())
+    step = drawn.height // (_SCATTER_POINTS - widest.height) + 1
+    return pl.concat([drawn.gather_every(step), widest]).unique(
+        "request_index", maintain_order=True
+    )
+
+
+def _outcome(value: str | None) -> Outcome | None:
+    return None if value is None else Outcome(value)
+
+
+def members(
+    catalog: Catalog,
+    run_ids: Sequence[str],
+    window: Window,
+    origin: Origin,
+    cell: tuple[Outcome | None, Outcome | None],
+    n_rows: int = 200,
+) -> pl.DataFrame:
+    """Return the requests behind one cell of the transitions between two runs, by arrival."""
+    run_a, run_b = run_ids
+    a, b = (None if outcome is None else outcome.value for outcome in cell)
+    return sql.load("comparison/cell").run(
+        catalog.connection,
+        run_a=run_a,
+        run_b=run_b,
+        start_us=window.start_us,
+        end_us=window.end_us,
+        origin=origin.value,
+        a_outcome=a,
+        b_outcome=b,
+        n_rows=n_rows,
+    )

@@ -1,0 +1,145 @@
+"""What each side carried over one window: acceptable requests, tokens, errors, queue and cache."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headway import sql
+from headway.analyses import accounting, rates
+from headway.analyses.accounting import Interval
+from headway.analyses.sides import Side
+from headway.catalog import Catalog
+from headway.model import Objective, Origin, Outcome, Selection, Window
+
+_STATE = (
+    ("mean_running", "requests"),
+    ("mean_waiting", "requests"),
+    ("max_waiting", "requests"),
+    ("mean_paused", "requests"),
+    ("max_paused", "requests"),
+    ("mean_kv_fraction", "share"),
+    ("max_kv_fraction", "share"),
+)
+_RATES = (
+    ("completed_rps", "req/s"),
+    ("goodput_rps", "req/s"),
+    ("output_tokens_per_s", "output tok/s"),
+)
+_OF_RATE = frozenset(name for name, _ in (*_STATE, *_RATES))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One quantity on both sides; None is not recorded.
+
+    A side of several runs shows their mean, each run one vote. `difference` is b − a; None where
+    the two may not be compared (`is_compared`) or one is unknown.
+    """
+
+    row: str
+    unit: str
+    a: float | None
+    b: float | None
+    difference: float | None
+    is_compared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What all rows share."""
+
+    window: Window
+    origin: Origin
+    objective: Objective | None
+
+
+def scorecard(
+    catalog: Catalog,
+    a: Side,
+    b: Side,
+    window: Window,
+    origin: Origin,
+    objective: Objective | None,
+    *,
+    compares_counts: bool,
+    compares_met: bool,
+    compares_rates: bool,
+) -> tuple[ScoreRow, ...]:
+    """Return the rows of the scorecard; requests and rates count over the window of arrivals.
+
+    Outcomes that no side has are left out. Without an objective there is none to meet.
+    """
+    asked = _Asked(window, origin, objective)
+    first, second = (_of_side(catalog, side, asked) for side in (a, b))
+    found = []
+    for (row, unit), value in first.items():
+        other = second[row, unit]
+        if row in {o.value for o in Outcome} and not value and not other:
+            continue
+        if row in ("met", "met_share", "goodput_rps") and objective is None:
+            continue
+        compared = compares_met if row.startswith("met") else compares_counts
+        if row in _OF_RATE:
+            compared = compares_rates and (compares_met or row != "goodput_rps")
+        difference = other - value if compared and value is not None and other is not None else None
+        found.append(ScoreRow(row, unit, value, other, difference, compared))
+    return tuple(found)
+
+
+def _of_side(catalog: Catalog, side: Side, asked: _Asked) -> dict[tuple[str, str], float | None]:
+    """Return the mean over the runs of a side; unknown where one run does not know."""
+    selection = Selection(side.run_ids, asked.window, origin=asked.origin)
+    spans = accounting.intervals(catalog, selection)
+    counted = accounting.accounts(catalog, selection)
+    speeds = rates.rates(catalog, selection)
+    met = {} if asked.objective is None else rates.attainments(catalog, selection, asked.objective)
+    runs = [
+        {
+            **_counts(counted[run_id], met.get(run_id)),
+            **_speeds(speeds[run_id], met.get(run_id)),
+            **_state(catalog, run_id, spans.get(run_id)),
+        }
+        for run_id in side.run_ids
+    ]
+    return {key: _mean([run[key] for run in runs]) for key in runs[0]}
+
+
+def _counts(
+    account: accounting.Account, met: rates.Attainment | None
+) -> dict[tuple[str, str], float | None]:
+    return {
+        ("met", "requests"): None if met is None else met.n_met,
+        ("met_share", "share"): None if met is None else met.attained,
+        ("offered", "requests"): account.n_offered,
+        **{(outcome.value, "requests"): n for outcome, n in account.outcomes.items()},
+    }
+
+
+def _speeds(
+    found: rates.Rates, met: rates.Attainment | None
+) -> dict[tuple[str, str], float | None]:
+    known = {
+        "completed_rps": found.completed_rps,
+        "goodput_rps": rates.goodput_rps(met, found),
+        "output_tokens_per_s": found.output_tokens_per_s,
+    }
+    return {(name, unit): known[name] for name, unit in _RATES}
+
+
+def _state(
+    catalog: Catalog, run_id: str, span: Interval | None
+) -> dict[tuple[str, str], float | None]:
+    rows = sql.load("state/pressure").run(
+        catalog.connection,
+        run_id=run_id,
+        start_us=span.start_us if span else None,
+        end_us=span.end_us if span else None,
+    )
+    known: Mapping[str, float | None] = rows.row(0, named=True) if rows.height else {}
+    return {(name, unit): known.get(name) for name, unit in _STATE}
+
+
+def _mean(found: Sequence[float | None]) -> float | None:
+    known = [value for value in found if value is not None]
+    if len(known) < len(found):
+        return None
+    return known[0] if len(known) == 1 else sum(known) / len(known)

@@ -1,0 +1,359 @@
+"""The pieces of the Compare page."""
+
+import polars as pl
+import streamlit as st
+
+from headway.analyses import comparison, distribution, overview, pairs, sides
+from headway.analyses.changes import FieldPair
+from headway.analyses.classes import Split
+from headway.analyses.comparability import Part
+from headway.analyses.comparison import Claimed, Comparison, Question
+from headway.analyses.replicated import Tested
+from headway.analyses.sides import Side
+from headway.figures import compare as figures
+from headway.figures import comparison_words as words
+from headway.figures import distribution as distributions
+from headway.figures import text, theme
+from headway.model import Metric, Selection
+from headway.studies import Study
+from headway.web import state
+
+_SPLITS = {
+    Split.PROMPT_LENGTH: "prompt length",
+    Split.OUTPUT_LENGTH: "output length",
+    Split.PREFIX: "cold or eligible prefix",
+    Split.SEGMENT: "segment",
+    Split.TURN: "turn",
+    Split.ARRIVAL: "arrival",
+}
+_METRICS = {
+    Metric.TTFT: "TTFT",
+    Metric.TPOT: "TPOT",
+    Metric.STALL: "Longest stall",
+    Metric.LATENCY: "Completion",
+}
+
+
+def ask(study: Study) -> Question:
+    """Let the reader choose two sides; replicates of a run stand together as one."""
+    runs = state.runs_of(study)
+    found = sides.every(state.catalog(), [run.run_id for run in runs])
+    by_id = {side.run.run_id: side for side in found}
+    if len(by_id) < 2:
+        st.title("Compare")
+        st.info("One run. Import a second run of the same workload to compare it with.")
+        st.stop()
+    first, second = _first_view(study, list(by_id))
+    a = _side("A", by_id, first, "a")
+    b = _side("B", by_id, second, "b")
+    return Question(a, b, objective=study.objective)
+
+
+def _first_view(study: Study, ids: list[str]) -> tuple[int, int]:
+    """Return the places of two policies at one load, where there are two."""
+    shown = [each for each in overview.default_runs(state.catalog(), study.name) if each in ids]
+    if len(shown) < 2:
+        return 0, 1
+    return ids.index(shown[-1]), ids.index(shown[-2])
+
+
+def _side(label: str, by_id: dict[str, Side], first: int, key: str) -> Side:
+    chosen = st.sidebar.selectbox(
+        f"Side {label}",
+        list(by_id),
+        index=first,
+        format_func=lambda run_id: by_id[run_id].title,
+        key=key,
+        bind="query-params",
+        persist_state="session",
+    )
+    state.note(key, by_id[chosen].title)
+    return by_id[chosen]
+
+
+def compared(question: Question) -> Comparison:
+    """Return the comparison; it is remembered with the catalog."""
+    return comparison.compare(state.catalog(), question)
+
+
+def answer(found: Comparison) -> None:
+    """Say first what may be claimed, then who gains and who pays."""
+    a, b = found.question.a, found.question.b
+    st.title(state.escape(f"{a.title} → {b.title}"))
+    st.markdown(f"#### {state.escape(words.sentence(found))}")
+    st.markdown(
+        state.escape(f"{words.workload(found)} · {words.changed(found)} · {_checks(found)}")
+    )
+    st.caption(state.escape(words.claim(found)))
+    show = st.warning if found.is_comparable else st.error
+    for reason in words.reasons(found):
+        show(state.escape(reason))
+
+
+def _checks(found: Comparison) -> str:
+    """Say what must match for the numbers to mean the same, and whether it does."""
+    differing = [each.check.value for each in found.checks if not each.matches]
+    if differing:
+        return f"another {text.listed(differing)}"
+    return f"same {text.listed([each.check.value for each in found.checks])}"
+
+
+def transitions(found: Comparison) -> None:
+    """Show the outcomes first: every offered request of both sides, in one cell."""
+    st.subheader("What became of each request")
+    if not found.transitions:
+        st.caption("Not shown: the requests of the two sides cannot be paired.")
+        return
+    st.altair_chart(
+        figures.transitions(found.transitions, state.look()),
+        key="transitions",
+        alt="Outcomes in A against outcomes in B",
+    )
+    for each in found.mcnemar:
+        st.caption(state.escape(words.discordant(each)))
+
+
+def shifts(found: Comparison) -> None:
+    """Show how each percentile of the offered shifts from A to B."""
+    st.subheader("How percentiles of the offered shift")
+    measured = [each for each in found.shifts if each.is_measured]
+    if not measured:
+        st.caption("Not shown: see the reasons above.")
+        return
+    places = st.columns(2)
+    for place, each in enumerate(measured):
+        places[place % 2].altair_chart(
+            figures.shift(each, state.look()),
+            key=f"shift-{each.metric}",
+            alt=f"Change at each percentile: {text.METRIC_NAMES[each.metric]}",
+        )
+    st.caption(
+        state.escape(f"▲ B is higher, ▼ B is lower. {words.noise(found.noise, found.question.a)}.")
+    )
+    said = [
+        f"{text.METRIC_NAMES[each.metric]}: {words.crossing(each.dominance)}" for each in measured
+    ]
+    st.caption(state.escape("; ".join(said)))
+
+
+def cell(found: Comparison) -> None:
+    """Show the requests behind one cell of the matrix."""
+    if not found.transitions:
+        return
+    by_name = {
+        f"{figures.outcome_word(each.a)} → {figures.outcome_word(each.b)} ({each.n:,})": each
+        for each in found.transitions
+    }
+    with st.expander("Requests behind a cell"):
+        chosen = by_name[st.selectbox("Cell", list(by_name), key="cell")]
+        question = found.question
+        st.dataframe(
+            pairs.members(
+                state.catalog(),
+                (question.a.run.run_id, question.b.run.run_id),
+                question.window,
+                question.origin,
+                (chosen.a, chosen.b),
+            ),
+            hide_index=True,
+            alt="The requests of the chosen cell",
+        )
+
+
+def classes(found: Comparison) -> None:
+    """Show who gains and who pays, by class of request and metric."""
+    measured = {each.metric for each in found.shifts if each.is_measured}
+    shown = [row for row in found.classes if row.metric in measured]
+    if not shown:
+        return
+    st.subheader("Who gains, who pays")
+    known = {each.split for each in shown}
+    splits = {split: name for split, name in _SPLITS.items() if split in known}
+    wanted = st.segmented_control(
+        "By",
+        list(splits),
+        format_func=lambda split: splits[split],
+        default=next(iter(splits)),
+        required=True,
+        key="by",
+        bind="query-params",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    chosen = wanted or next(iter(splits))
+    state.note("by", splits[chosen])
+    st.altair_chart(
+        figures.classes([row for row in shown if row.split is chosen], state.look()),
+        key="classes",
+        alt="Median change by class and metric",
+    )
+    st.caption(
+        "▲ most wait longer in B, ▼ shorter. The median change of each request's own wait; where "
+        "requests completed on one side only, how many were lost or gained instead."
+    )
+
+
+def scorecard(found: Comparison) -> None:
+    """Show both sides over the same interval; not recorded where a side has nothing."""
+    st.subheader("Over the same interval")
+    st.table(
+        pl.DataFrame(
+            {
+                "": [state.escape(words.row(each.row)) for each in found.scorecard],
+                "A": [words.score(each.a, each.unit) for each in found.scorecard],
+                "B": [words.score(each.b, each.unit) for each in found.scorecard],
+                "B − A": [
+                    words.score(each.difference, each.unit, signed=True)
+                    if each.is_compared
+                    else "not compared"
+                    for each in found.scorecard
+                ],
+            }
+        ),
+        hide_index=True,
+        border="horizontal",
+    )
+
+
+def changed(found: Comparison) -> None:
+    """Show both descriptions, what differs first."""
+    st.subheader("What else changed")
+    differing = [each for each in found.fields if each.differs]
+    rows = differing or list(found.fields)
+    _fields(rows)
+    rest = [each for each in found.fields if not each.differs]
+    if differing and rest:
+        with st.expander(f"{len(rest)} fields that are the same or not recorded"):
+            _fields(rest)
+
+
+def _fields(rows: list[FieldPair]) -> None:
+    st.table(
+        pl.DataFrame(
+            {
+                "field": [state.escape(each.field.replace("_", " ")) for each in rows],
+                "A": [_known(each.a) for each in rows],
+                "B": [_known(each.b) for each in rows],
+            }
+        ),
+        hide_index=True,
+        border="horizontal",
+    )
+
+
+def _known(value: object) -> str:
+    return ":gray[not recorded]" if value is None else state.escape(f"{value}")
+
+
+def tests(found: Comparison) -> None:
+    """Show the replicated differences; one run a side has facts and no tests."""
+    if found.claim is not Claimed.REPLICATED:
+        return
+    st.subheader("Repeatable differences")
+    st.table(
+        pl.DataFrame([_tested(each) for each in found.tests]),
+        hide_index=True,
+        border="horizontal",
+    )
+
+
+def _tested(each: Tested) -> dict[str, str]:
+    ratio = each.ratio
+    return {
+        "metric": text.METRIC_NAMES[each.metric],
+        "percentile": f"p{each.share * 100:g}",
+        "B ÷ A": "not tested" if ratio is None else f"{ratio.ratio:.3f}",
+        "interval": "–" if ratio is None else f"{ratio.low:.3f} to {ratio.high:.3f}",
+        "p": "–" if ratio is None else f"{ratio.p:.3g}",
+        "adjusted p": "–" if each.q is None else f"{each.q:.3g}",
+        "verdict": words.DIFFERENCES[each.verdict],
+    }
+
+
+def requests(found: Comparison) -> None:
+    """Draw a metric of both sides over what each offered, and request by request."""
+    st.subheader("Request by request")
+    metric = _metric()
+    left, right = st.columns(2, gap="large")
+    with left:
+        _overlay(found, metric)
+    if Part.PAIRS not in found.allowed:
+        right.caption("No differences request by request: see the reasons above.")
+        return
+    rows = comparison.requests(state.catalog(), found.question)
+    drawn = pairs.scatter(rows, metric)
+    with right:
+        if drawn.is_empty():
+            st.caption("No request completed on both sides.")
+            return
+        name = text.METRIC_NAMES[metric]
+        st.altair_chart(
+            figures.differences(pairs.differences(rows, metric), metric, state.look()),
+            key="differences",
+            alt=f"Distribution of each request's own difference in {name}, B minus A",
+        )
+        st.caption(state.escape(f"Each request's own difference: {_paired(found, metric)}."))
+    with st.expander("Every pair"):
+        st.altair_chart(
+            figures.scatter(drawn, metric, state.look()), key="pairs", alt="Every pair, A against B"
+        )
+        st.caption("Pairs that completed on both sides; above the line B is slower.")
+
+
+def _metric() -> Metric:
+    metric = (
+        st.segmented_control(
+            "Metric",
+            list(_METRICS),
+            format_func=lambda each: _METRICS[each],
+            default=Metric.TTFT,
+            required=True,
+            key="pair_metric",
+            bind="query-params",
+            persist_state="session",
+        )
+        or Metric.TTFT
+    )
+    state.note("pair_metric", _METRICS[metric])
+    return metric
+
+
+def _overlay(found: Comparison, metric: Metric) -> None:
+    """Draw the distributions of both sides over what each offered, lost requests in the plateau."""
+    question = found.question
+    series = {
+        run.run_id: theme.Series(run.run_id, _name(label, side, place), label)
+        for label, side in (("A", question.a), ("B", question.b))
+        for place, run in enumerate(side.runs, 1)
+    }
+    picked = Selection(tuple(series), window=question.window, origin=question.origin)
+    points = state.analysed(distribution.curve, picked, metric)
+    if points.is_empty():
+        st.caption("Neither side delivered a value of this metric.")
+        return
+    population = distributions.population("offered", gaps=False)
+    name = text.METRIC_NAMES[metric]
+    st.altair_chart(
+        distributions.ecdf(
+            distributions.named(points, list(series.values()), metric),
+            list(series.values()),
+            distributions.Labels(metric=name, population=population, origin=""),
+            state.look(),
+            question.objective.limits().get(metric) if question.objective else None,
+        ),
+        key="overlay",
+        alt=f"{name} of A and B by share of {population}",
+    )
+
+
+def _name(label: str, side: Side, place: int) -> str:
+    return f"{label}: {side.title}" + (f" ({place})" if len(side.runs) > 1 else "")
+
+
+def _paired(found: Comparison, metric: Metric) -> str:
+    shift = found.shift(metric)
+    return (
+        "not measured on both sides"
+        if shift is None or shift.paired is None
+        else words.pairs(shift.paired)
+    )
