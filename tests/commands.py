@@ -7,6 +7,25 @@ from click.testing import CliRunner, Result
 
 from headway.cli import main
 
+# What a run's entry in `headway summary` says, whatever the run recorded.
+SUMMARY_KEYS = {
+    "run_id",
+    "policy",
+    "load",
+    "origin_used",
+    "n_offered",
+    "outcomes",
+    "window",
+    "completed_rps",
+    "goodput_rps",
+    "output_tokens_per_s",
+    "input_tokens_per_s",
+    "total_tokens_per_s",
+    "tokens_of",
+    "metrics",
+    "tool",
+}
+
 
 def headway(*arguments: object, exit_code: int = 0) -> Result:
     """Run a command, which must end with this exit code."""

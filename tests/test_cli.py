@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from commands import document, headway
+from commands import SUMMARY_KEYS, document, headway
 from headway import sql
 from headway.cli import main
 from headway.cli.parsing import parse_percentiles, parse_window
@@ -39,23 +39,6 @@ IMPORTED_KEYS = {
     "outcomes",
     "replaced",
     "findings",
-}
-SUMMARY_KEYS = {
-    "run_id",
-    "policy",
-    "load",
-    "origin_used",
-    "n_offered",
-    "outcomes",
-    "window",
-    "completed_rps",
-    "goodput_rps",
-    "output_tokens_per_s",
-    "input_tokens_per_s",
-    "total_tokens_per_s",
-    "tokens_of",
-    "metrics",
-    "tool",
 }
 METRIC_KEYS = {"status", "n", "denominator", "mean", "max", "p"}
 OUTCOMES = [outcome.value for outcome in Outcome]

@@ -322,3 +322,28 @@ def test_copies_of_one_measurement_are_the_same_run(tmp_path: Path) -> None:
 def test_one_run_a_side_is_facts_of_these_runs(study: Catalog) -> None:
     found = at_load(study, "vllm", "sarathi", 4)
     assert (found.claim, found.tests, found.noise) == (Claimed.FACTS, (), None)
+
+
+def test_the_requests_behind_a_cell_come_from_every_pair_of_runs(tmp_path: Path) -> None:
+    shed = {"outcome": "rejected", "output_tokens": None, "ttft_us": None, "latency_us": None}
+    runs = [
+        make_run(
+            [
+                row | shed if policy == "b" and i <= place else row
+                for i, row in enumerate(offered(20, 20, jitter_us=place))
+            ],
+            f"{policy}{place}",
+            policy=policy,
+            replicate=place,
+            source_sha256=f"{ord(policy) + place:064}",
+        )
+        for policy in "ab"
+        for place in range(3)
+    ]
+    opened = open_runs(tmp_path, *runs)
+    a, b = sides.every(opened, [run.info.run_id for run in runs])
+    found = comparison.compare(opened, Question(a, b))
+    (lost,) = [each for each in found.transitions if each.b is Outcome.REJECTED]
+    rows = comparison.members(opened, found.question, lost)
+    assert lost.n == rows.height == 1 + 2 + 3
+    assert rows["pair"].to_list() == [1, 2, 2, 3, 3, 3]

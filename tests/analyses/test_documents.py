@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from commands import SUMMARY_KEYS
 from headway import sql
 from headway.analyses import documents
 from headway.analyses.summary import summarise
@@ -14,23 +15,6 @@ from headway.catalog import Catalog
 from headway.model import Load, LoadKind, Outcome, Selection
 from libraries import make_run, open_runs, run_from
 
-RUN_KEYS = {
-    "run_id",
-    "policy",
-    "load",
-    "origin_used",
-    "n_offered",
-    "outcomes",
-    "window",
-    "completed_rps",
-    "goodput_rps",
-    "output_tokens_per_s",
-    "input_tokens_per_s",
-    "total_tokens_per_s",
-    "tokens_of",
-    "metrics",
-    "tool",
-}
 LOAD_KEYS = {"kind", "declared_rps", "measured_rps", "concurrency", "arrivals", "burstiness"}
 
 
@@ -46,7 +30,7 @@ def test_a_summary_has_the_documented_keys(real: Catalog) -> None:
     found = document(real)
     assert set(found) == {"method", "basis", "runs"}
     for run in found["runs"]:
-        assert set(run) >= RUN_KEYS
+        assert set(run) >= SUMMARY_KEYS
         assert set(run["load"]) == LOAD_KEYS
         assert set(run["window"]) == {"start_us", "end_us"}
         assert list(run["outcomes"]) == [outcome.value for outcome in Outcome]

@@ -132,6 +132,23 @@ def requests(catalog: Catalog, question: Question) -> pl.DataFrame:
     return pairs.frame(catalog, a, b, question.window, question.origin, question.objective)
 
 
+def members(
+    catalog: Catalog, question: Question, cell: Transition, n_rows: int = 200
+) -> pl.DataFrame:
+    """Return the requests behind one cell of the transitions, by arrival within a pair of runs.
+
+    Columns are those of the query comparison/cell, and `pair`, from 1; at most `n_rows` of a pair.
+    """
+    window, origin = question.window, question.origin
+    found = [
+        pairs.members(
+            catalog, (a.run_id, b.run_id), window, origin, (cell.a, cell.b), n_rows
+        ).with_columns(pair=pl.lit(place))
+        for place, (a, b) in enumerate(zip(question.a.runs, question.b.runs, strict=False), 1)
+    ]
+    return pl.concat(found)
+
+
 def _compare(catalog: Catalog, question: Question) -> Comparison:
     a, b = question.a, question.b
     spans = [_span(catalog, side, question) for side in (a, b)]

@@ -1,5 +1,7 @@
 """The pieces of the Compare page."""
 
+from typing import Any
+
 import polars as pl
 import streamlit as st
 
@@ -31,6 +33,22 @@ _METRICS = {
     Metric.TPOT: "TPOT",
     Metric.STALL: "Longest stall",
     Metric.LATENCY: "Completion",
+}
+_MEMBER_COLUMNS: dict[str, Any] = {
+    "request_index": "request",
+    "request_id": "id",
+    "arrival_s": st.column_config.NumberColumn("arrival (s)", format="%.2f"),
+    "prompt_tokens": "prompt tokens",
+    "requested_output_tokens": "requested tokens",
+    "a_reason": "reason in A",
+    "b_reason": "reason in B",
+    **{
+        f"{side}_{metric}_ms": st.column_config.NumberColumn(
+            f"{name} in {side.upper()} (ms)", format="%.1f"
+        )
+        for metric, name in (("ttft", "TTFT"), ("latency", "completion"))
+        for side in ("a", "b")
+    },
 }
 
 
@@ -109,6 +127,11 @@ def transitions(found: Comparison) -> None:
         key="transitions",
         alt="Outcomes in A against outcomes in B",
     )
+    if found.n_pairs_of_runs > 1:
+        st.caption(
+            f"Requests of {found.n_pairs_of_runs} pairs of runs, in order; a run without a partner "
+            "is left out."
+        )
     for each in found.mcnemar:
         st.caption(state.escape(words.discordant(each)))
 
@@ -146,18 +169,17 @@ def cell(found: Comparison) -> None:
     }
     with st.expander("Requests behind a cell"):
         chosen = by_name[st.selectbox("Cell", list(by_name), key="cell")]
-        question = found.question
+        rows = comparison.members(state.catalog(), found.question, chosen)
         st.dataframe(
-            pairs.members(
-                state.catalog(),
-                (question.a.run.run_id, question.b.run.run_id),
-                question.window,
-                question.origin,
-                (chosen.a, chosen.b),
+            rows.with_columns(arrival_s=pl.col("arrival_us") / 1e6).select(
+                *(["pair"] if found.n_pairs_of_runs > 1 else []), *_MEMBER_COLUMNS
             ),
             hide_index=True,
+            column_config=_MEMBER_COLUMNS,
             alt="The requests of the chosen cell",
         )
+        if rows.height < chosen.n:
+            st.caption(f"The first {rows.height:,} of {chosen.n:,}, by arrival.")
 
 
 def classes(found: Comparison) -> None:
@@ -272,8 +294,13 @@ def _tested(each: Tested) -> dict[str, str]:
 
 def requests(found: Comparison) -> None:
     """Draw a metric of both sides over what each offered, and request by request."""
+    if not found.shifts:
+        return
     st.subheader("Request by request")
     metric = _metric()
+    if found.shift(metric) is None:
+        st.caption("Not shown: see the reasons above.")
+        return
     left, right = st.columns(2, gap="large")
     with left:
         _overlay(found, metric)
