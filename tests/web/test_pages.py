@@ -395,6 +395,19 @@ def test_the_two_sides_are_chosen_by_the_address(open_page: Open) -> None:
     assert app.title[0].value == "sarathi · 2 req/s → orca · 2 req/s"
 
 
+def test_a_share_just_below_all_keeps_its_sign(open_page: Open) -> None:
+    app = open_page("compare", a="vllm · 8 req/s", b="vllm · 8 req/s · stopped at 60 s")
+    cells = [
+        cell
+        for table in app.table
+        for row in table.value.astype(str).itertuples(index=False)
+        if "cache in use, most" in row
+        for cell in row
+    ]
+    # The simulator's own log peaks at 99.9x% of the cache; a bare > would begin a quotation.
+    assert "\\>99.9%" in cells
+
+
 def test_a_run_beside_itself_changes_nothing(open_page: Open) -> None:
     app = open_page("compare", a="orca · 2 req/s", b="orca · 2 req/s")
     assert "the same run on both sides, every difference is zero" in words(app)

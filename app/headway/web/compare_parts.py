@@ -18,7 +18,7 @@ from headway.figures import distribution as distributions
 from headway.figures import text, theme
 from headway.model import Metric, Selection
 from headway.studies import Study
-from headway.web import state
+from headway.web import parts, state
 
 _SPLITS = {
     Split.PROMPT_LENGTH: "prompt length",
@@ -218,7 +218,7 @@ def classes(found: Comparison) -> None:
 def scorecard(found: Comparison) -> None:
     """Show both sides over the same interval; not recorded where a side has nothing."""
     st.subheader("Over the same interval")
-    st.table(
+    parts.table(
         pl.DataFrame(
             {
                 "": [state.escape(words.row(each.row)) for each in found.scorecard],
@@ -232,8 +232,6 @@ def scorecard(found: Comparison) -> None:
                 ],
             }
         ),
-        hide_index=True,
-        border="horizontal",
     )
 
 
@@ -250,7 +248,7 @@ def changed(found: Comparison) -> None:
 
 
 def _fields(rows: list[FieldPair]) -> None:
-    st.table(
+    parts.table(
         pl.DataFrame(
             {
                 "field": [state.escape(each.field.replace("_", " ")) for each in rows],
@@ -258,8 +256,6 @@ def _fields(rows: list[FieldPair]) -> None:
                 "B": [_known(each.b) for each in rows],
             }
         ),
-        hide_index=True,
-        border="horizontal",
     )
 
 
@@ -272,10 +268,8 @@ def tests(found: Comparison) -> None:
     if found.claim is not Claimed.REPLICATED:
         return
     st.subheader("Repeatable differences")
-    st.table(
+    parts.table(
         pl.DataFrame([_tested(each) for each in found.tests]),
-        hide_index=True,
-        border="horizontal",
     )
 
 

@@ -152,7 +152,7 @@ def percentiles(
     chosen: Chosen, selection: Selection, metric: Metric, described: Sequence[Description]
 ) -> None:
     """Show the percentile table and, under it, how its numbers are defined."""
-    st.table(parts.percentile_table(described, chosen.titles), hide_index=True, border="horizontal")
+    parts.table(parts.percentile_table(described, chosen.titles))
     method = {"nearest": "nearest rank", "linear": "linear interpolation"}[selection.method.value]
     definition = DEFINITIONS[metric]
     st.caption(f"{definition.formula}. {definition.counts} Percentiles by {method}.")
@@ -208,10 +208,8 @@ def still_waiting(chosen: Chosen, selection: Selection, metric: Metric) -> None:
     if not found:
         return
     with st.expander("Requests that still waited for a first token when the run ended"):
-        st.table(
+        parts.table(
             pl.DataFrame([_waiting(each, chosen) for each in found]),
-            hide_index=True,
-            border="horizontal",
         )
         st.caption(
             "Of requests that were sent. As lost: the offered basis, cautious. Followed: each "

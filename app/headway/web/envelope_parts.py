@@ -16,7 +16,7 @@ from headway.model import Metric, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Verdict
 from headway.studies import Study
-from headway.web import judging, state
+from headway.web import judging, parts, state
 from headway.web.objective import Edited
 
 _SHOWN = {"displayModeBar": False}
@@ -127,7 +127,7 @@ def table(judged: list[Judged], edited: Edited) -> None:
     """Show every judged run: the three claims side by side, and what would settle a doubt."""
     st.subheader("Verdict per load")
     rows = [_row(each, edited) for each in judged]
-    st.table(pl.DataFrame(rows, infer_schema_length=None), hide_index=True, border="horizontal")
+    parts.table(pl.DataFrame(rows, infer_schema_length=None))
     with st.expander("The reasons under each verdict"):
         for each in judged:
             said = verdicts.reasons(each, edited.objective)

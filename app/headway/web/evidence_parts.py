@@ -11,7 +11,7 @@ from headway.analyses.trace_mix import Unread
 from headway.figures import grids, mixes, text, verdicts
 from headway.model import Manifest, Selection, Stratum
 from headway.studies import Study
-from headway.web import judging, state
+from headway.web import judging, parts, state
 from headway.web.objective import Edited
 
 _STATES = {
@@ -33,7 +33,7 @@ def limits(selection: Selection, edited: Edited) -> None:
     if not found:
         return
     st.subheader("Observed limits")
-    st.table(pl.DataFrame([_limit(each) for each in found]), hide_index=True, border="horizontal")
+    parts.table(pl.DataFrame([_limit(each) for each in found]))
 
 
 def _limit(each: Observed) -> dict[str, str]:
@@ -69,16 +69,14 @@ def holds_for(found: list[Envelope]) -> None:
                 "requests (fingerprint)": f"{each.requests[:16]}…",
                 "arrivals": each.arrivals or text.NOT_RECORDED,
             }
-            st.table(
+            parts.table(
                 pl.DataFrame(
                     {
                         "field": [state.escape(name) for name in known],
                         "value": [state.escape(value) for value in known.values()],
                     }
                 ),
-                hide_index=True,
                 hide_header=True,
-                border="horizontal",
             )
 
 
@@ -94,7 +92,7 @@ def review(selection: Selection, edited: Edited, study: Study) -> None:
     lines = judging.review(selection, edited.objective, edited.asked, study)
     passed = sum(line.state is checklist.State.PASSES for line in lines)
     st.subheader(f"Review: {passed} of {len(lines)} lines pass")
-    st.table(
+    parts.table(
         pl.DataFrame(
             {
                 "what a decision needs": [state.escape(line.name) for line in lines],
@@ -103,8 +101,6 @@ def review(selection: Selection, edited: Edited, study: Study) -> None:
                 "see": [f"[{line.page}]({_address(line.page)})" for line in lines],
             }
         ),
-        hide_index=True,
-        border="horizontal",
     )
 
 

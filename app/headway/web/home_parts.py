@@ -102,7 +102,7 @@ def matrix(points: list[Point], objective: Objective | None) -> None:
             for load in loads
         }
         rows.append({"policy": state.escape(policy)} | cells)
-    st.table(pl.DataFrame(rows), hide_index=True, border="horizontal")
+    parts.table(pl.DataFrame(rows))
 
 
 def _cell(point: Point, objective: Objective | None) -> str:
@@ -132,11 +132,9 @@ def loaded(runs: list[RunInfo]) -> None:
         "manifest": f"{known} of {Manifest.size()} fields recorded",
         "findings": ", ".join(f"{n} {name}" for name, n in severities.items()) or "none",
     }
-    st.table(
+    parts.table(
         pl.DataFrame({"what": list(facts), "value": [state.escape(v) for v in facts.values()]}),
-        hide_index=True,
         hide_header=True,
-        border="horizontal",
     )
     if len(runs) == 1:
         st.info("One run. A second load would show where it stops; a second policy, who gains.")

@@ -5,6 +5,7 @@ import streamlit as st
 
 from headway.analyses.error_rates import NOMINAL, RATES, REPLICATED, ErrorRate
 from headway.figures import text
+from headway.web import parts
 
 
 def error_rates() -> None:
@@ -14,7 +15,7 @@ def error_rates() -> None:
         f"Simulated servers, {repeats:,} runs each, at the boundary: the long-run share equals the "
         "target, so every acceptance is a false one. The naive rule takes requests as independent."
     )
-    st.table(pl.DataFrame([_row(each) for each in RATES]), hide_index=True, border="horizontal")
+    parts.table(pl.DataFrame([_row(each) for each in RATES]))
     above = sum(each.exceeds for each in RATES)
     said = (
         f"! marks the {above} of {len(RATES)} cells in which Headway accepts more often than "
@@ -34,7 +35,7 @@ def _replicated() -> None:
     st.markdown(
         "The claim about the workload, on replicates of a machine whose speed varies by 2%:"
     )
-    st.table(
+    parts.table(
         pl.DataFrame(
             [
                 {
@@ -49,8 +50,6 @@ def _replicated() -> None:
                 for each in REPLICATED
             ]
         ),
-        hide_index=True,
-        border="horizontal",
     )
 
 

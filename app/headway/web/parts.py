@@ -1,6 +1,7 @@
 """Pieces that more than one page shows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import streamlit as st
@@ -19,16 +20,27 @@ _ICONS = {
 }
 
 
+def table(rows: pl.DataFrame, **options: Any) -> None:
+    """Show a table of words, of which Streamlit reads every cell as Markdown.
+
+    A cell that begins with > would become a quotation and lose the sign, so that ">99.9%" would
+    read as 99.9%.
+    """
+    texts = pl.col(pl.String)
+    guarded = pl.when(texts.str.starts_with(">")).then("\\" + texts).otherwise(texts)
+    st.table(
+        rows.with_columns(guarded.name.keep()), hide_index=True, border="horizontal", **options
+    )
+
+
 def accounting(account: Account) -> None:
     """Show that the offered requests are the sum of their outcomes, or say that they are not."""
     shown = [outcome for outcome in Outcome if account.outcomes[outcome]]
     rows = [("**offered**", f"**{text.count(account.n_offered)}**")]
     rows += [(text.outcome(each), text.count(account.outcomes[each])) for each in shown]
-    st.table(
+    table(
         pl.DataFrame(rows, schema=["outcome", "requests"], orient="row"),
-        hide_index=True,
         hide_header=True,
-        border="horizontal",
         alt="Offered requests by outcome",
     )
     if account.balanced:

@@ -12,7 +12,7 @@ from headway.analyses.accounting import Reason
 from headway.catalog import Catalog
 from headway.figures import text
 from headway.model import Metric, Outcome, RunInfo, Selection
-from headway.web import state
+from headway.web import parts, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def reasons(found: list[Reason]) -> None:
     if not found:
         return
     st.markdown("**Why requests did not complete**")
-    st.table(
+    parts.table(
         pl.DataFrame(
             {
                 "requests": [text.count(each.n) for each in found],
@@ -154,8 +154,6 @@ def reasons(found: list[Reason]) -> None:
                 "reason": [state.escape(each.reason or "not recorded") for each in found],
             }
         ),
-        hide_index=True,
-        border="horizontal",
     )
 
 
@@ -195,11 +193,9 @@ def _facts(facts: Mapping[str, object]) -> None:
         ":gray[not recorded]" if value is None or value == "" else state.escape(str(value))
         for value in facts.values()
     ]
-    st.table(
+    parts.table(
         pl.DataFrame({"what": [state.escape(name) for name in facts], "value": values}),
-        hide_index=True,
         hide_header=True,
-        border="horizontal",
     )
 
 
@@ -210,7 +206,7 @@ def tool(run: RunInfo) -> None:
     st.markdown(state.escape(found.why))
     if not found.comparisons:
         return
-    st.table(
+    parts.table(
         pl.DataFrame(
             {
                 "metric": [text.METRIC_NAMES[c.metric] for c in found.comparisons],
@@ -223,8 +219,6 @@ def tool(run: RunInfo) -> None:
                 "over Headway's completed": [text.duration(c.ours_ms) for c in found.comparisons],
             }
         ),
-        hide_index=True,
-        border="horizontal",
     )
     definitions = dict.fromkeys(c.definition for c in found.comparisons)
     with st.expander("How the tool defines its numbers"):
