@@ -169,11 +169,12 @@ def cell(found: Comparison) -> None:
     }
     with st.expander("Requests behind a cell"):
         chosen = by_name[st.selectbox("Cell", list(by_name), key="cell")]
-        rows = comparison.members(state.catalog(), found.question, chosen)
+        rows = comparison.members(state.catalog(), found.question, chosen).with_columns(
+            arrival_s=pl.col("arrival_us") / 1e6
+        )
+        recorded = [name for name in _MEMBER_COLUMNS if rows[name].null_count() < rows.height]
         st.dataframe(
-            rows.with_columns(arrival_s=pl.col("arrival_us") / 1e6).select(
-                *(["pair"] if found.n_pairs_of_runs > 1 else []), *_MEMBER_COLUMNS
-            ),
+            rows.select(*(["pair"] if found.n_pairs_of_runs > 1 else []), *recorded),
             hide_index=True,
             column_config=_MEMBER_COLUMNS,
             alt="The requests of the chosen cell",
