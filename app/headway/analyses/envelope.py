@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from headway.analyses import replicates, workload
 from headway.analyses.acceptance import Asked, Judged
 from headway.catalog import Catalog
-from headway.model import LoadKind, Manifest
+from headway.model import LoadKind
 from headway.stats import envelope
 from headway.stats.envelope import Bracket
 from headway.stats.verdicts import Verdict
@@ -149,11 +149,6 @@ def differences(found: Sequence[Envelope]) -> dict[str, tuple[str, ...]]:
         if len(mine) > 1:
             changed[policy] = tuple(fields)
     return changed
-
-
-def manifest_size() -> int:
-    """Return how many fields a manifest has."""
-    return Manifest.size()
 
 
 def _key(catalog: Catalog, judged: Judged) -> Hashable:

@@ -76,16 +76,6 @@ class Paired:
     median_delta_ms: float | None
     median_relative: float | None
 
-    @property
-    def share_worse(self) -> float | None:
-        """Share of the pairs that wait longer in B."""
-        return self.n_worse / self.n if self.n else None
-
-    @property
-    def share_better(self) -> float | None:
-        """Share of the pairs that wait shorter in B."""
-        return self.n_better / self.n if self.n else None
-
 
 def frame(
     catalog: Catalog, a: Side, b: Side, window: Window, origin: Origin, objective: Objective | None

@@ -54,11 +54,6 @@ class Attainment:
         """Share of offered requests that met the objective, all open ones missed."""
         return self.n_met / self.n_offered
 
-    @property
-    def attainable(self) -> float:
-        """Share of offered requests that met the objective, all open ones met."""
-        return (self.n_met + self.n_open) / self.n_offered
-
 
 def rates(catalog: Catalog, selection: Selection) -> dict[str, Rates]:
     """Return the rates of every selected run."""
