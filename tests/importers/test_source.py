@@ -2,9 +2,11 @@
 
 import gzip
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,12 +53,39 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path: Path) -> None:
     assert refusal.value.code == "not_utf8"
 
 
-@pytest.mark.parametrize("end", [3, 12, -1])
-def test_a_cut_gzip_file_is_damaged(end: int, tmp_path: Path) -> None:
-    packed = gzip.compress(b"some text " * 100)[:end]
-    with pytest.raises(ImportRefusedError, match="gzip") as refusal:
-        Source.open(write(tmp_path, packed)).text()
-    assert refusal.value.code == "damaged"
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "zstd": lambda data: pa.compress(data, "zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("codec", PACKED)
+@pytest.mark.parametrize("end", [5, 12, -1])
+def test_a_cut_compressed_file_is_damaged(codec: str, end: int, tmp_path: Path) -> None:
+    packed = PACKED[codec](b"some text\n" * 100)
+    source = Source.open(write(tmp_path, packed[:end]))
+    for read in (source.text, lambda: list(source.lines())):
+        with pytest.raises(ImportRefusedError, match=codec) as refusal:
+            read()
+        assert refusal.value.code == "damaged"
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACKED.values()])
+def test_lines_are_numbered_and_blank_ones_left_out(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    content = b"\xef\xbb\xbffirst\r\n\n  \nfourth"
+    found = list(Source.open(write(tmp_path, pack(content))).lines())
+    assert [(number, line.strip()) for number, line in found] == [(1, b"first"), (4, b"fourth")]
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    source = Source.open(write(tmp_path, b"a\nb\n"))
+    source.path.write_bytes(b"a\nb\nc\n")
+    for read in (source.text, lambda: list(source.lines())):
+        with pytest.raises(ImportRefusedError, match="import it again") as refusal:
+            read()
+        assert refusal.value.code == "changed"
 
 
 def test_looking_at_a_file_never_fails(tmp_path: Path) -> None:

@@ -1,17 +1,18 @@
 """What every importer needs: the source file, its identity, and refusals in plain words."""
 
-import gzip
 import hashlib
+import io
 import math
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import orjson
+import pyarrow as pa
 
 from headway.errors import ImportRefusedError
 from headway.model import Finding, Severity
@@ -21,13 +22,19 @@ SNIFF_BYTES = 8192
 MAX_SECONDS = 1e9
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_MARK = b"\xef\xbb\xbf"  # of UTF-8 with a byte order mark
+_BLOCK_BYTES = 1 << 20
 
 Times = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A request-level file, read once so that its identity and its content cannot part.
+    """A request-level file: where it is, what it is called, and what identifies it.
+
+    The content is read by `text`, `lines` or `stream`. The first two refuse a file that is no
+    longer the one whose digest names the run, so that identity and content cannot part.
 
     Parameters
     ----------
@@ -36,20 +43,17 @@ class Source:
     name
         How Headway calls it in messages and in the record: relative to what the user named, so
         that it never tells where the file was.
-    data
-        The bytes as on disk.
     sha256
-        Their digest.
+        Digest of the bytes as on disk.
     """
 
     path: Path
     name: str
-    data: bytes = field(repr=False)
     sha256: str
 
     @classmethod
     def open(cls, path: Path, name: str | None = None) -> "Source":
-        """Read a file.
+        """Identify a file, in one pass that holds a block of it at a time.
 
         Raises
         ------
@@ -57,12 +61,16 @@ class Source:
             The file cannot be read (`unreadable`) or has no bytes (`empty`).
         """
         name = name or path.name
-        data = read_bytes(path, name)
-        if not data.strip():
+        digest, is_blank = hashlib.sha256(), True
+        with _refusing(name), path.open("rb") as stream:
+            while block := stream.read(_BLOCK_BYTES):
+                digest.update(block)
+                is_blank = is_blank and not block.strip()
+        if is_blank:
             raise ImportRefusedError(
                 "empty", f"{name} is empty; expected a result file: was the run interrupted?"
             )
-        return cls(path, name, data, hashlib.sha256(data).hexdigest())
+        return cls(path, name, digest.hexdigest())
 
     def run_id(self, place: int) -> str:
         """Return the id of the run at a place in this file, the same at every import."""
@@ -70,14 +78,53 @@ class Source:
         return "r" + hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def text(self) -> str:
-        """Return the content as text, decompressed where it is gzip.
+        """Return the content as text, decompressed where it is gzip or zstd.
 
         Raises
         ------
         ImportRefusedError
-            The content is `damaged` or `not_utf8`.
+            The content is `damaged`, `not_utf8`, or has `changed` since it was identified.
         """
-        return decode(self.data, self.name)
+        data = read_bytes(self.path, self.name)
+        self._check_unchanged(hashlib.sha256(data).hexdigest())
+        return decode(data, self.name)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each line that is not blank with its number from 1, a block in memory at a time.
+
+        Raises
+        ------
+        ImportRefusedError
+            The content is `damaged`, or has `changed` since it was identified.
+        """
+        with self.stream() as stream:
+            for number, line in enumerate(stream, start=1):
+                content = line.removeprefix(_MARK) if number == 1 else line
+                if content.strip():
+                    yield number, content
+        # Only what was read to its end is known to be the file that was identified.
+        with _refusing(self.name), self.path.open("rb") as raw:
+            self._check_unchanged(hashlib.file_digest(raw, "sha256").hexdigest())
+
+    @contextmanager
+    def stream(self) -> Iterator[io.BufferedReader]:
+        """Open the content for reading in blocks, decompressed where it is gzip or zstd.
+
+        Raises
+        ------
+        ImportRefusedError
+            The content cannot be read (`unreadable`), or is `damaged`.
+        """
+        with open_stream(self.path, self.name) as stream:
+            yield stream
+
+    def _check_unchanged(self, found: str) -> None:
+        if found != self.sha256:
+            raise ImportRefusedError(
+                "changed",
+                f"{self.name} changed while it was read; expected a file that is complete: import "
+                "it again when the benchmark has ended",
+            )
 
     def beside(self, *names: str) -> Path | None:
         """Return the first of these files that stands in the same folder."""
@@ -87,25 +134,41 @@ class Source:
 
 def read_bytes(path: Path, name: str) -> bytes:
     """Return a file's bytes or refuse with code `unreadable`."""
-    try:
+    with _refusing(name):
         return path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ImportRefusedError(
-            "unreadable", f"{name} cannot be read ({reason}); check the path and its permissions"
-        ) from error
 
 
-def decode(data: bytes, name: str) -> str:
-    """Return bytes as text, decompressed where they are gzip.
+@contextmanager
+def open_stream(path: Path, name: str) -> Iterator[io.BufferedReader]:
+    """Open a file for reading in blocks, decompressed where it is gzip or zstd.
 
     Raises
     ------
     ImportRefusedError
-        The gzip stream is broken (`damaged`) or the text is not UTF-8 (`not_utf8`).
+        The file cannot be read (`unreadable`), or its compression breaks off (`damaged`).
     """
-    if data.startswith(_GZIP_MAGIC):
-        data = _gunzip(data, name)
+    with _refusing(name), path.open("rb") as raw:
+        codec = _codec(raw.peek(len(_ZSTD_MAGIC)))
+        if codec is None:
+            yield raw
+            return
+        packed = pa.CompressedInputStream(raw, codec)
+        with _undamaged(name, codec), io.BufferedReader(packed, _BLOCK_BYTES) as stream:
+            yield stream
+
+
+def decode(data: bytes, name: str) -> str:
+    """Return bytes as text, decompressed where they are gzip or zstd.
+
+    Raises
+    ------
+    ImportRefusedError
+        The compressed stream is broken (`damaged`) or the text is not UTF-8 (`not_utf8`).
+    """
+    codec = _codec(data)
+    if codec is not None:
+        with _undamaged(name, codec):
+            data = pa.CompressedInputStream(pa.BufferReader(data), codec).read()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -116,13 +179,35 @@ def decode(data: bytes, name: str) -> str:
         ) from error
 
 
-def _gunzip(data: bytes, name: str) -> bytes:
+def _codec(start: bytes) -> str | None:
+    if start.startswith(_GZIP_MAGIC):
+        return "gzip"
+    return "zstd" if start.startswith(_ZSTD_MAGIC) else None
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """Turn an error of the file system into a refusal with code `unreadable`."""
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ImportRefusedError(
+            "unreadable", f"{name} cannot be read ({reason}); check the path and its permissions"
+        ) from error
+
+
+@contextmanager
+def _undamaged(name: str, codec: str) -> Iterator[None]:
+    """Turn an error of decompression, which carries no number of the system, into a refusal."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise ImportRefusedError(
             "damaged",
-            f"{name} is a gzip file that breaks off or is corrupt; copy it again, whole",
+            f"{name} is a {codec} file that breaks off or is corrupt; copy it again, whole",
         ) from error
 
 
@@ -133,12 +218,24 @@ def head(path: Path) -> bytes:
             start = stream.read(SNIFF_BYTES)
     except OSError:
         return b""
-    if not start.startswith(_GZIP_MAGIC):
+    codec = _codec(start)
+    if codec is None:
         return start
     try:
-        return zlib.decompressobj(wbits=31).decompress(start, SNIFF_BYTES)
-    except zlib.error:
+        return _first_bytes(path, codec)
+    except (OSError, pa.ArrowException):
         return b""
+
+
+def _first_bytes(path: Path, codec: str) -> bytes:
+    """Decompress as much as there is at the start of a file, whether or not it is whole."""
+    found = b""
+    with path.open("rb") as raw:
+        packed = pa.CompressedInputStream(raw, codec)
+        with suppress(OSError):  # it breaks off
+            while len(found) < SNIFF_BYTES and (block := packed.read(256)):
+                found += block
+    return found[:SNIFF_BYTES]
 
 
 def tail(path: Path) -> bytes:
