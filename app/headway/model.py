@@ -290,6 +290,7 @@ class RunInfo:
     started_at: str | None = None
     replicate: int | None = None
     time_limit_s: float | None = None
+    client_timeout_s: float | None = None
     tool: ToolReport = ToolReport()
     manifest: Manifest = Manifest()
     findings: tuple[Finding, ...] = ()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,13 @@ _BLOCK_BYTES = 1 << 20
 Times = npt.NDArray[np.int64]
 
 
+class Counter(StrEnum):
+    """Whose count of tokens a run takes, where a source has the tool's and the server's."""
+
+    TOOL = "tool"
+    SERVER = "server"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A request-level file: where it is, what it is called, and what identifies it.
@@ -45,14 +53,17 @@ class Source:
         that it never tells where the file was.
     sha256
         Digest of the bytes as on disk.
+    counter
+        Whose token counts to take where the file has two.
     """
 
     path: Path
     name: str
     sha256: str
+    counter: Counter = Counter.TOOL
 
     @classmethod
-    def open(cls, path: Path, name: str | None = None) -> "Source":
+    def open(cls, path: Path, name: str | None = None, counter: Counter = Counter.TOOL) -> "Source":
         """Identify a file, in one pass that holds a block of it at a time.
 
         Raises
@@ -70,7 +81,7 @@ class Source:
             raise ImportRefusedError(
                 "empty", f"{name} is empty; expected a result file: was the run interrupted?"
             )
-        return cls(path, name, digest.hexdigest())
+        return cls(path, name, digest.hexdigest(), counter)
 
     def run_id(self, place: int) -> str:
         """Return the id of the run at a place in this file, the same at every import."""
@@ -127,8 +138,8 @@ class Source:
             )
 
     def beside(self, *names: str) -> Path | None:
-        """Return the first of these files that stands in the same folder."""
-        found = (self.path.with_name(name) for name in names)
+        """Return the first of these files that there is, named from the folder of this one."""
+        found = (self.path.parent / name for name in names)
         return next((path for path in found if path.is_file()), None)
 
 
@@ -324,3 +335,14 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Turn rows that each state only what they know into columns."""
     names: Iterable[str] = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"

@@ -116,7 +116,7 @@ def _refused(path: Path, library: Path, error: HeadwayError | OSError) -> Refuse
 def _import(candidate: _Candidate, shelf: Library, settings: Settings) -> list[Imported]:
     if candidate.importer is None:
         raise _unclaimed(candidate)
-    source = Source.open(candidate.path, candidate.name)
+    source = Source.open(candidate.path, candidate.name, settings.counter)
     study = settings.study or studies.nearest(candidate.path) or studies.DEFAULT
     check_study(study)
     runs = [
