@@ -6,18 +6,26 @@ description is JSON in the file's key-value metadata under `headway.run`, the sc
 docs/formats.md describes the layout for writers in other languages.
 """
 
+from headway.record.digests import digest
 from headway.record.files import (
-    ROW_GROUP_REQUESTS,
     STATE_SUFFIX,
     is_run_file,
     read,
     read_info,
+    rows_sha256,
     seal,
     state_of,
     write,
 )
 from headway.record.rules import RULES, SCHEMA_VERSION, problems
-from headway.record.schema import REQUESTS, STATE, Run, digest, requests_table, state_table
+from headway.record.schema import (
+    REQUESTS,
+    ROW_GROUP_REQUESTS,
+    STATE,
+    Run,
+    requests_table,
+    state_table,
+)
 
 __all__ = [
     "REQUESTS",
@@ -33,6 +41,7 @@ __all__ = [
     "read",
     "read_info",
     "requests_table",
+    "rows_sha256",
     "seal",
     "state_of",
     "state_table",
