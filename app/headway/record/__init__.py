@@ -17,14 +17,16 @@ from headway.record.files import (
     state_of,
     write,
 )
-from headway.record.rules import RULES, SCHEMA_VERSION, problems
+from headway.record.rules import RULES, SCHEMA_VERSION, Checker, problems
 from headway.record.schema import (
     REQUESTS,
     ROW_GROUP_REQUESTS,
     STATE,
     Run,
+    plain,
     requests_table,
     state_table,
+    with_stream_summary,
 )
 
 __all__ = [
@@ -34,9 +36,11 @@ __all__ = [
     "SCHEMA_VERSION",
     "STATE",
     "STATE_SUFFIX",
+    "Checker",
     "Run",
     "digest",
     "is_run_file",
+    "plain",
     "problems",
     "read",
     "read_info",
@@ -45,5 +49,6 @@ __all__ = [
     "seal",
     "state_of",
     "state_table",
+    "with_stream_summary",
     "write",
 ]

@@ -1,6 +1,6 @@
 """The columns of the record, and tables built from what a source knows of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,16 +103,23 @@ def requests_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
     RecordError
         A column is not of the record, or a value does not fit its type.
     """
-    table = _table(columns, REQUESTS)
-    if "chunk_gaps_us" not in columns:
-        return table
+    return with_stream_summary(_table(columns, REQUESTS), set(columns))
+
+
+def with_stream_summary(table: pa.Table, given: Collection[str] = ()) -> pa.Table:
+    """Return requests whose `n_chunks` and `max_gap_us` follow from `chunk_gaps_us`.
+
+    They are left alone where they are given, or known of any request.
+    """
     gaps = pl.Series(table["chunk_gaps_us"])
+    if gaps.null_count() == len(gaps):
+        return table
     derived = {
         "n_chunks": (gaps.list.len().cast(pl.Int32) + 1).to_arrow(),
         "max_gap_us": gaps.list.max().cast(pl.Int64).to_arrow(),
     }
     for name, values in derived.items():
-        if name not in columns:
+        if name not in given and table[name].null_count == table.num_rows:
             position = REQUESTS.get_field_index(name)
             table = table.set_column(position, REQUESTS.field(name), values)
     return table
@@ -165,7 +172,21 @@ def plain(table: pa.Table) -> pa.Table:
     of them its writer used.
     """
     schema = pa.schema([(field.name, _plain_type(field.type)) for field in table.schema])
-    return table if schema.types == table.schema.types else table.cast(schema)
+    if schema.types == table.schema.types:
+        return table
+    return pa.Table.from_arrays(
+        [_spelt_out(column) for column in table.columns], table.column_names
+    ).cast(schema)
+
+
+def _spelt_out(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with its values in place of references to a dictionary of them."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = _plain_type(column.type)
+    # Arrow cannot take from every kind of text, so that the dictionary is made plain first.
+    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
