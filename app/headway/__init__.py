@@ -1,8 +1,30 @@
-"""Headway: request-level evidence for LLM-serving decisions."""
+"""Headway: request-level evidence for LLM-serving decisions.
 
-from importlib.metadata import PackageNotFoundError, version
+`headway.RunWriter` writes a run from a program, and `headway.open` reads a library from a notebook.
+Both are loaded when they are first asked for. No room of Headway may import this front door: it
+stands above all of them.
+"""
 
-try:
-    __version__ = version("headway")
-except PackageNotFoundError:  # run straight from a checkout: `streamlit run app/streamlit_app.py`
-    __version__ = "0.0.0+checkout"
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from headway.version import __version__
+
+if TYPE_CHECKING:  # what is below is hidden from checkers, so that a misspelt name is an error
+    from headway.producer import RunWriter
+
+__all__ = ["RunWriter", "__version__"]
+
+_ROOMS = {"RunWriter": "headway.producer"}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _ROOMS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_ROOMS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -118,6 +118,8 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
             info = record.read_info(path)
             if info.run_id in infos:
                 raise MisuseError(f"run {info.run_id} is already loaded from another file")
+            if not info.rows_sha256:  # as other writers may leave it: copies are known by it
+                info = replace(info, rows_sha256=record.rows_sha256(path))
             _load(connection, path, info)
         except HeadwayError as error:
             broken.append(Broken(path, str(error)))
@@ -171,7 +173,9 @@ def _run_rows(infos: Iterable[RunInfo]) -> pl.DataFrame:
 
 
 def _digest(infos: Iterable[RunInfo]) -> str:
-    lines = sorted(f"{info.run_id} {info.rows_sha256} {info.generation}" for info in infos)
+    lines = sorted(
+        f"{info.run_id} {info.rows_sha256} {info.generation or info!r}" for info in infos
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 

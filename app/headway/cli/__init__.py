@@ -6,13 +6,13 @@ enough evidence.
 
 import click
 
-from headway import __version__
 from headway.cli.differences import diff
 from headway.cli.importing import import_
 from headway.cli.queries import query
 from headway.cli.serving import serve
 from headway.cli.summaries import summary
 from headway.cli.verdicts import recheck_, verdict
+from headway.version import __version__
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -62,8 +62,8 @@ class Library:
         OSError
             The disk refuses.
         """
-        with _folders(self._folder) as made, _staging(self._folder) as staging:
-            written = [record.write(run, staging) for run in runs]
+        with folders(self._folder) as made, staging(self._folder) as staged:
+            written = [record.write(run, staged) for run in runs]
             for path in (path for paths in written for path in paths):
                 _flush(path)
             for run, paths in zip(runs, written, strict=True):
@@ -107,9 +107,9 @@ def _is_alive(pid: int) -> bool:
 
 
 @contextmanager
-def _folders(library: Path) -> Iterator["_Maker"]:
+def folders(library: Path) -> Iterator["Maker"]:
     """Make folders as needed; after a failure, remove those made that are still empty."""
-    maker = _Maker()
+    maker = Maker()
     try:
         maker(library)
         yield maker
@@ -118,24 +118,32 @@ def _folders(library: Path) -> Iterator["_Maker"]:
         raise
 
 
-class _Maker:
+class Maker:
+    """Makes folders, and remembers which were not there."""
+
     def __init__(self) -> None:
         self._made: list[Path] = []
 
     def __call__(self, folder: Path) -> None:
+        """Make a folder and those above it."""
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
             self._made.append(path)
 
     def undo(self) -> None:
+        """Remove the folders made that are still empty."""
         for path in reversed(self._made):
             with suppress(OSError):
                 path.rmdir()
 
 
 @contextmanager
-def _staging(library: Path) -> Iterator[Path]:
+def staging(library: Path) -> Iterator[Path]:
+    """Make a hidden folder for what is being written, and remove it whatever happens.
+
+    After a kill it stays, until `remove_stale_staging` finds that its process is gone.
+    """
     folder = library / f".staging-{os.getpid()}-{uuid4().hex}"
     _active.add(folder.name)
     try:

@@ -1,6 +1,7 @@
 """Run files on disk: written whole, read back as they were."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,16 +11,26 @@ from pydantic import TypeAdapter, ValidationError
 
 from headway.errors import RecordError
 from headway.model import RunInfo
-from headway.record.rules import SCHEMA_VERSION, problems
-from headway.record.schema import LIST_COLUMNS, REQUESTS, STATE, Run, digest
+from headway.record.digests import digest, digest_of_batches
+from headway.record.rules import SCHEMA_VERSION, problems, wrong_columns
+from headway.record.schema import (
+    LIST_COLUMNS,
+    REQUESTS,
+    ROW_GROUP_REQUESTS,
+    STATE,
+    Run,
+    batches,
+    plain,
+    stamped,
+)
 
-ROW_GROUP_REQUESTS = 8192
 STATE_SUFFIX = ".state.parquet"
 
 _RUN_KEY = b"headway.run"
 _SCHEMA_KEY = b"headway.schema"
 _GENERATION_KEY = b"headway.generation"
 _INFO = TypeAdapter(RunInfo)
+_ROW_GROUP_SAMPLES = 131_072
 # Steps and sample times rise steadily: as differences they take a twelfth of the space.
 _RISING = ("at_us", "step")
 _REPEATING = ["run_id", "phase", "segment", "outcome", "outcome_basis", "reason", "replica"]
@@ -30,15 +41,19 @@ def seal(run: Run) -> Run:
 
     `rows_sha256` covers the canonical rows without run_id; `generation` covers the description and
     the state too, and ties the companion file to this very write.
+
+    Raises
+    ------
+    RecordError
+        The columns are not those of the record.
     """
-    n_rows = run.requests.num_rows
-    requests = run.requests.set_column(
-        0, REQUESTS.field(0), pa.array([run.info.run_id] * n_rows, pa.string())
-    )
     state = run.state
-    if state is not None:
-        stamp = pa.array([run.info.run_id] * state.num_rows, pa.string())
-        state = state.set_column(0, STATE.field(0), stamp)
+    wrong = wrong_columns(run.requests.schema, REQUESTS)
+    wrong += [] if state is None else wrong_columns(state.schema, STATE)
+    if wrong:
+        raise wrong[0]
+    requests = stamped(run.requests, run.info.run_id)
+    state = None if state is None else stamped(state, run.info.run_id)
     info = replace(run.info, rows_sha256=digest(requests), generation="")
     parts = [_INFO.dump_json(info), b"" if state is None else digest(state).encode()]
     generation = hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
@@ -48,7 +63,8 @@ def seal(run: Run) -> Run:
 def write(run: Run, directory: Path) -> list[Path]:
     """Write a sealed run into a directory and return its files, the run file last.
 
-    The caller makes the write atomic (see `headway.ingest`).
+    One row group is held at a time, and its rows alone decide its bytes, however the table is
+    chunked. The caller makes the write atomic (see `headway.ingest`).
 
     Raises
     ------
@@ -68,22 +84,28 @@ def write(run: Run, directory: Path) -> list[Path]:
         {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _INFO.dump_json(run.info)}
     )
     path = directory / f"{run.info.run_id}.parquet"
-    pq.write_table(
-        table,
+    _write_requests(table, path)
+    return [*written, path]
+
+
+def _write_requests(table: pa.Table, path: Path) -> None:
+    with pq.ParquetWriter(
         path,
-        row_group_size=ROW_GROUP_REQUESTS,
+        table.schema,
         compression="zstd",
         compression_level=9,
         use_dictionary=_REPEATING,
         column_encoding={f"{name}.list.element": "BYTE_STREAM_SPLIT" for name in LIST_COLUMNS},
-    )
-    return [*written, path]
+    ) as writer:
+        for batch in batches(table):
+            writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_REQUESTS)
 
 
 def _write_state(state: pa.Table, path: Path) -> None:
     pq.write_table(
         state,
         path,
+        row_group_size=_ROW_GROUP_SAMPLES,
         compression="zstd",
         compression_level=9,
         use_dictionary=[name for name in STATE.names if name not in _RISING],
@@ -129,12 +151,57 @@ def read(path: Path) -> Run:
     """
     info = read_info(path)
     try:
-        requests = pq.read_table(path)
+        requests = plain(pq.read_table(path))
     except (pa.ArrowException, OSError) as error:
         raise RecordError("readable", f"{path.name} cannot be read to its end") from error
     state_path = state_of(path, info)
-    state = None if state_path is None else pq.read_table(state_path)
+    state = None if state_path is None else plain(pq.read_table(state_path))
     return Run(info, requests.replace_schema_metadata(None), state)
+
+
+def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a run file or a companion, a few thousand at a time.
+
+    Raises
+    ------
+    RecordError
+        The file breaks off.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=ROW_GROUP_REQUESTS):
+                yield from plain(pa.Table.from_batches([batch])).to_batches()
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError("readable", f"{path.name} cannot be read to its end") from error
+
+
+def rows_sha256(path: Path) -> str:
+    """Return the digest of a run file's rows, as they are and not as its description says.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read, or its columns are not those of the record.
+    """
+    schema = plain(read_schema(path).empty_table()).schema
+    wrong = wrong_columns(schema, REQUESTS)
+    if wrong:
+        raise wrong[0]
+    return digest_of_batches(REQUESTS, read_batches(path))
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """Return the columns of a file, as it names and types them.
+
+    Raises
+    ------
+    RecordError
+        The file is not Parquet.
+    """
+    try:
+        return pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
 
 
 def state_of(path: Path, info: RunInfo) -> Path | None:
