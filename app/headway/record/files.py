@@ -55,9 +55,18 @@ def seal(run: Run) -> Run:
     requests = stamped(run.requests, run.info.run_id)
     state = None if state is None else stamped(state, run.info.run_id)
     info = replace(run.info, rows_sha256=digest(requests), generation="")
-    parts = [_INFO.dump_json(info), b"" if state is None else digest(state).encode()]
+    parts = [_described(info), b"" if state is None else digest(state).encode()]
     generation = hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
     return Run(replace(info, generation=generation), requests, state)
+
+
+def _described(info: RunInfo) -> bytes:
+    """Return a description as it is stored: what is not recorded is absent.
+
+    A field that a later version adds then changes neither the bytes nor the generation of a run
+    that does not have it.
+    """
+    return _INFO.dump_json(info, exclude_none=True)
 
 
 def write(run: Run, directory: Path) -> list[Path]:
@@ -81,7 +90,7 @@ def write(run: Run, directory: Path) -> list[Path]:
         _write_state(run.state.replace_schema_metadata({_GENERATION_KEY: generation}), state_path)
         written.append(state_path)
     table = run.requests.replace_schema_metadata(
-        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _INFO.dump_json(run.info)}
+        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _described(run.info)}
     )
     path = directory / f"{run.info.run_id}.parquet"
     _write_requests(table, path)
