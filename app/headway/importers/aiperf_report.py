@@ -15,7 +15,8 @@ _DEFINITIONS = {
     "time_to_first_token": (Metric.TTFT, f"send to the first event with content, {_OVER}"),
     "inter_token_latency": (
         Metric.TPOT,
-        f"(latency - TTFT) / (output tokens - 1), {_OVER} of more than one token",
+        "(latency - TTFT) / (output tokens - 1), over the tool's successes of more than one token, "
+        "percentiles by linear interpolation",
     ),
     "inter_chunk_latency": (Metric.GAP, f"gaps between events with content, pooled {_OVER}"),
     "request_latency": (Metric.LATENCY, f"send to the last event with content, {_OVER}"),
