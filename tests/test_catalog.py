@@ -154,3 +154,25 @@ def test_data_without_digests_are_told_apart(tmp_path: Path) -> None:
     assert digest([{"sent_us": 1}]) == first
     assert digest([{"sent_us": 2}]) != first
     assert digest([{"sent_us": 1}], label="changed") != first
+
+
+@pytest.mark.parametrize("damage", ["half", "below zero"])
+def test_a_run_with_a_broken_companion_is_left_out_whole(damage: str, tmp_path: Path) -> None:
+    write(make_run([{}], "r0"), tmp_path)
+    path = write(make_run([{}, {}], "r1", state=[{"at_us": 0, "running": 1}]), tmp_path)
+    companion = path.with_name("r1.state.parquet")
+    table = pq.read_table(companion)
+    if damage == "half":
+        companion.write_bytes(companion.read_bytes()[:100])
+    else:
+        place = table.schema.get_field_index("running")
+        minus = pa.array([-1], pa.int32())
+        pq.write_table(table.set_column(place, table.schema.field(place), minus), companion)
+    opened = catalog.open_catalog([tmp_path])
+    assert [bad.path for bad in opened.broken] == [path]
+    for name in ("requests", "chunks"):
+        rows = opened.connection.execute(f"SELECT DISTINCT run_id FROM {name}")  # noqa: S608
+        assert rows.fetchall() == [("r0",)]
+    alone = catalog.open_catalog([path])
+    assert [bad.path for bad in alone.broken] == [path]
+    assert alone.connection.execute("SELECT count(*) FROM requests").fetchall() == [(0,)]

@@ -136,10 +136,11 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
 
 
 def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:
-    sql.add_requests(connection, path)
     companion = record.state_of(path, info)
-    if companion is not None:
-        sql.add_state(connection, companion)
+    with sql.together(connection):
+        sql.add_requests(connection, path)
+        if companion is not None:
+            sql.add_state(connection, companion)
 
 
 def _run_rows(infos: Iterable[RunInfo]) -> pl.DataFrame:

@@ -11,7 +11,8 @@ names and types with the header before any row is returned.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -181,6 +182,18 @@ def add_state(connection: Connection, path: Path) -> None:
         A row breaks a constraint of `queries/schema/`; nothing of the file is kept.
     """
     _load(connection, "state_files", [path], "state")
+
+
+@contextmanager
+def together(connection: Connection) -> Iterator[None]:
+    """Keep everything that is loaded inside, or nothing of it if something is refused."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
 
 
 def finish(connection: Connection, files: Sequence[Path]) -> None:

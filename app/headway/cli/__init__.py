@@ -11,6 +11,7 @@ from headway.cli.importing import import_
 from headway.cli.queries import query
 from headway.cli.serving import serve
 from headway.cli.summaries import summary
+from headway.cli.validating import validate
 from headway.cli.verdicts import recheck_, verdict
 from headway.version import __version__
 
@@ -21,5 +22,5 @@ def main() -> None:
     """Read LLM-serving benchmark results; account for every offered request."""
 
 
-for _command in (serve, import_, summary, verdict, recheck_, diff, query):
+for _command in (serve, import_, summary, verdict, recheck_, diff, query, validate):
     main.add_command(_command)

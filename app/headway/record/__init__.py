@@ -6,6 +6,7 @@ description is JSON in the file's key-value metadata under `headway.run`, the sc
 docs/formats.md describes the layout for writers in other languages.
 """
 
+from headway.record.conformance import Conformance, Poor, check
 from headway.record.digests import digest
 from headway.record.files import (
     STATE_SUFFIX,
@@ -37,7 +38,10 @@ __all__ = [
     "STATE",
     "STATE_SUFFIX",
     "Checker",
+    "Conformance",
+    "Poor",
     "Run",
+    "check",
     "digest",
     "is_run_file",
     "plain",

@@ -1,6 +1,7 @@
 """Run files on disk: written whole, read back as they were."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +26,14 @@ from headway.record.schema import (
 )
 
 STATE_SUFFIX = ".state.parquet"
+RUN_KEY = b"headway.run"
 
-_RUN_KEY = b"headway.run"
 _SCHEMA_KEY = b"headway.schema"
 _GENERATION_KEY = b"headway.generation"
 _INFO = TypeAdapter(RunInfo)
+
+Metadata = dict[bytes, bytes]
+
 _ROW_GROUP_SAMPLES = 131_072
 # Steps and sample times rise steadily: as differences they take a twelfth of the space.
 _RISING = ("at_us", "step")
@@ -90,7 +94,7 @@ def write(run: Run, directory: Path) -> list[Path]:
         _write_state(run.state.replace_schema_metadata({_GENERATION_KEY: generation}), state_path)
         written.append(state_path)
     table = run.requests.replace_schema_metadata(
-        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _described(run.info)}
+        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), RUN_KEY: _described(run.info)}
     )
     path = directory / f"{run.info.run_id}.parquet"
     _write_requests(table, path)
@@ -130,24 +134,60 @@ def read_info(path: Path) -> RunInfo:
     RecordError
         The file is not a run file of this schema version.
     """
+    info, wrong = described(read_metadata(path), path.name)
+    if info is None or wrong:
+        raise wrong[0]
+    return info
+
+
+def read_metadata(path: Path) -> Metadata:
+    """Return the keys and values in a Parquet file's footer.
+
+    Raises
+    ------
+    RecordError
+        The file is not Parquet.
+    """
     try:
-        metadata = pq.read_metadata(path).metadata or {}
+        found: Metadata = pq.read_metadata(path).metadata or {}
+        return found
     except (pa.ArrowException, OSError) as error:
         raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
+
+
+def described(metadata: Metadata, name: str) -> tuple[RunInfo | None, list[RecordError]]:
+    """Return the description in a file's metadata, if it can be read, and all that is wrong."""
+    wrong = []
     version = metadata.get(_SCHEMA_KEY, b"").decode(errors="replace")
     if version != SCHEMA_VERSION:
         found = f"schema version {version!r}" if version else "no `headway.schema`"
-        raise RecordError(
-            "schema_version",
-            f"{path.name} has {found}; this Headway reads version {SCHEMA_VERSION}: import the "
-            "source again, or use the Headway that wrote the file",
+        message = (
+            f"{name} has {found}; this Headway reads version {SCHEMA_VERSION}: import the "
+            "source again, or use the Headway that wrote the file"
         )
+        wrong.append(RecordError("schema_version", message))
     try:
-        return _INFO.validate_json(metadata.get(_RUN_KEY, b""))
+        info = _INFO.validate_json(metadata.get(RUN_KEY, b""))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "headway.run"
-        raise RecordError("description", f"{path.name}: {where}: {first['msg']}") from error
+        for each in error.errors():
+            where = ".".join(str(part) for part in each["loc"]) or "headway.run"
+            wrong.append(RecordError("description", f"{name}: {where}: {each['msg']}"))
+        return None, wrong
+    return info, [*wrong, *(RecordError("description", f"{name}: {m}") for m in _impossible(info))]
+
+
+def _impossible(info: RunInfo) -> Iterator[str]:
+    """Yield what a description says that no run can be."""
+    for name, value in (("run_id", info.run_id), ("study", info.study), ("harness", info.harness)):
+        if not value.strip():
+            yield f"{name}: found {value!r}; expected text"
+    loads = {"declared_rps": info.load.declared_rps, "concurrency": info.load.concurrency}
+    for name, amount in loads.items():
+        if amount is not None and not (amount > 0 and math.isfinite(amount)):
+            yield f"load.{name}: found {amount:g}; expected a number above 0, or null"
+    for name, count in (("n_offered", info.n_offered), ("n_warmup", info.n_warmup)):
+        if count < 0:
+            yield f"{name}: found {count}; expected 0 or more"
 
 
 def read(path: Path) -> Run:
@@ -161,10 +201,10 @@ def read(path: Path) -> Run:
     info = read_info(path)
     try:
         requests = plain(pq.read_table(path))
+        state_path = state_of(path, info)
+        state = None if state_path is None else plain(pq.read_table(state_path))
     except (pa.ArrowException, OSError) as error:
         raise RecordError("readable", f"{path.name} cannot be read to its end") from error
-    state_path = state_of(path, info)
-    state = None if state_path is None else plain(pq.read_table(state_path))
     return Run(info, requests.replace_schema_metadata(None), state)
 
 
@@ -216,11 +256,20 @@ def read_schema(path: Path) -> pa.Schema:
 def state_of(path: Path, info: RunInfo) -> Path | None:
     """Return the companion of a run file, if one was written together with it."""
     companion = path.with_name(f"{path.stem}{STATE_SUFFIX}")
-    if not companion.exists():
+    if not companion.exists() or generation_of(companion) != info.generation:
         return None
-    metadata = pq.read_metadata(companion).metadata or {}
-    matches = metadata.get(_GENERATION_KEY, b"").decode(errors="replace") == info.generation
-    return companion if matches else None
+    return companion
+
+
+def generation_of(companion: Path) -> str:
+    """Return the write that a companion belongs to; empty where it does not say.
+
+    Raises
+    ------
+    RecordError
+        The companion is not Parquet.
+    """
+    return read_metadata(companion).get(_GENERATION_KEY, b"").decode(errors="replace")
 
 
 def is_run_file(path: Path) -> bool:

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headway.errors import RecordError
 from headway.model import Outcome, OutcomeBasis, Phase, RunInfo, Segment
@@ -40,6 +39,7 @@ RULES = {
     "not_sent": "a request that was not sent has no send time and no response",
     "gaps": "n_chunks and max_gap_us agree with chunk_gaps_us, and no gap is negative",
     "chunk_tokens": "chunk_tokens has one entry per chunk",
+    "state": "a sample of state has at_us, and no duration or count of it is negative",
 }
 
 # What of a row shows how it breaks a rule.
@@ -57,6 +57,10 @@ _TELLING = {
     "gaps": ["n_chunks", "max_gap_us", "n_gaps", "smallest_gap", "largest_gap"],
     "chunk_tokens": ["n_chunks", "n_chunk_tokens"],
 }
+_SAMPLED = (
+    "duration_us running waiting paused kv_used kv_reserved kv_total kv_fraction prefill_tokens "
+    "decode_tokens batch_size"
+).split()
 _SHOWN = 3
 _LONGEST_TEXT = 40
 
@@ -75,7 +79,7 @@ def problems(run: Run) -> list[RecordError]:
     for batch in batches(run.requests):
         checker.add(batch)
     samples = () if run.state is None else batches(run.state)
-    return in_order([*checker.problems(), *foreign_samples(samples, run.info.run_id)])
+    return in_order([*checker.problems(), *sample_problems(samples, run.info.run_id)])
 
 
 def in_order(found: Iterable[RecordError]) -> list[RecordError]:
@@ -84,15 +88,23 @@ def in_order(found: Iterable[RecordError]) -> list[RecordError]:
     return sorted(found, key=lambda error: order.index(error.rule))
 
 
-def foreign_samples(samples: Iterable[pa.RecordBatch], run_id: str) -> list[RecordError]:
-    """Return whether samples of the server's state name another run than theirs."""
-    n_foreign = sum(
-        batch.num_rows - (pc.sum(pc.equal(batch.column("run_id"), run_id)).as_py() or 0)
-        for batch in samples
-    )
-    if not n_foreign:
-        return []
-    return [RecordError("run_id", f"{n_foreign} samples of state: expected that {RULES['run_id']}")]
+def sample_problems(samples: Iterable[pa.RecordBatch], run_id: str) -> list[RecordError]:
+    """Return the rules that samples of the server's state break."""
+    checks = {
+        "run_id": pl.col("run_id").fill_null("") != run_id,
+        "state": pl.col("at_us").is_null()
+        | pl.any_horizontal(pl.col(_SAMPLED) < 0).fill_null(value=False),
+    }
+    broken = dict.fromkeys(checks, 0)
+    for batch in samples:
+        rows = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
+        for rule, n in rows.select(**checks).sum().row(0, named=True).items():
+            broken[rule] += n
+    return [
+        RecordError(rule, f"{n} samples of state: expected that {RULES[rule]}")
+        for rule, n in broken.items()
+        if n
+    ]
 
 
 def wrong_columns(found: pa.Schema, expected: pa.Schema) -> list[RecordError]:
@@ -247,7 +259,8 @@ def _checks(info: RunInfo | None) -> Mapping[str, pl.Expr]:
         "latency_of_success": col("latency_us").is_not_null() & ~completed & ~success,
         "first_before_last": col("ttft_us") > col("latency_us"),
         "not_sent": (col("outcome") == Outcome.NOT_SENT) & responded,
-        "gaps": col("n_gaps").is_not_null() & (wrong_gaps | (col("smallest_gap") < 0)),
+        "gaps": col("n_gaps").is_not_null() & (wrong_gaps | (col("smallest_gap") < 0))
+        | (n_chunks < 1).fill_null(value=False),
         "chunk_tokens": col("n_chunk_tokens") != n_chunks,
     }
     if info is not None:
