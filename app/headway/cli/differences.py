@@ -184,7 +184,7 @@ def _shift(found: Comparison) -> list[dict[str, object]]:
     return [
         {
             "metric": text.METRIC_NAMES[each.metric],
-            "percentile": f"p{point.share * 100:g}",
+            "percentile": text.percentile(point.share),
             "A": _reached(point.a_ms),
             "B": _reached(point.b_ms),
             "change": _change(point),
@@ -211,7 +211,7 @@ def _tests(found: Comparison) -> list[dict[str, object]]:
     return [
         {
             "metric": text.METRIC_NAMES[each.metric],
-            "percentile": f"p{each.share * 100:g}",
+            "percentile": text.percentile(each.share),
             "B ÷ A": None if each.ratio is None else f"{each.ratio.ratio:.3f}",
             "95% interval": (
                 None if each.ratio is None else f"{each.ratio.low:.3f}–{each.ratio.high:.3f}"
