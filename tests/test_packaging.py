@@ -216,6 +216,11 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
+def test_notebooks_work_elsewhere(python: Path, library: Path, tmp_path: Path) -> None:
+    script = "import headway; print(headway.open('data').runs.height)"
+    assert run("-c", script, cwd=tmp_path, python=python, PYTHONPATH="").strip() == "21"
+
+
 def test_the_runs_are_sound_elsewhere(python: Path, library: Path, tmp_path: Path) -> None:
     assert said(python, "validate", library, cwd=tmp_path)["sound"] is True
 

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING
 from headway.version import __version__
 
 if TYPE_CHECKING:  # what is below is hidden from checkers, so that a misspelt name is an error
+    from headway.notebook import Library, open
     from headway.producer import RunWriter
 
-__all__ = ["RunWriter", "__version__"]
+__all__ = ["Library", "RunWriter", "__version__", "open"]
 
-_ROOMS = {"RunWriter": "headway.producer"}
+_ROOMS = {
+    "Library": "headway.notebook",
+    "RunWriter": "headway.producer",
+    "open": "headway.notebook",
+}
 
 
 if not TYPE_CHECKING:
