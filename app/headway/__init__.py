@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 from headway.version import __version__
 
 if TYPE_CHECKING:  # what is below is hidden from checkers, so that a misspelt name is an error
-    from headway.notebook import Library, open
+    from headway import notebook
+    from headway.notebook import Library
     from headway.producer import RunWriter
 
-__all__ = ["Library", "RunWriter", "__version__", "open"]
+    open = notebook.open
+
+# `open` is left out: `from headway import *` must not take the builtin's place.
+__all__ = ["Library", "RunWriter", "__version__"]
 
 _ROOMS = {
     "Library": "headway.notebook",
@@ -32,4 +36,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_ROOMS})

@@ -30,6 +30,7 @@ from headway.record.schema import (
     state_table,
     with_stream_summary,
 )
+from headway.record.spill import Spill
 
 __all__ = [
     "REQUESTS",
@@ -42,6 +43,7 @@ __all__ = [
     "Conformance",
     "Poor",
     "Run",
+    "Spill",
     "check",
     "digest",
     "is_run_file",
