@@ -99,6 +99,10 @@ def test_the_dashboard_is_inside(members: list[str]) -> None:
     assert files <= set(members)
 
 
+def test_its_types_are_for_all(members: list[str]) -> None:
+    assert "headway/py.typed" in members
+
+
 def test_no_caches_and_no_tests_are_inside(members: list[str]) -> None:
     unwanted = ("__pycache__", ".pyc", "tests/", "sample_data")
     assert [member for member in members if any(part in member for part in unwanted)] == []
@@ -190,6 +194,7 @@ def test_it_is_installed_elsewhere(python: Path, tmp_path: Path) -> None:
                           cwd=tmp_path, python=python, PYTHONPATH="").strip()  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -216,10 +221,16 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
+def test_notebooks_work_elsewhere(python: Path, library: Path, tmp_path: Path) -> None:
+    script = "import headway; print(headway.open('data').runs.height)"
+    assert run("-c", script, cwd=tmp_path, python=python, PYTHONPATH="").strip() == "21"
+
+
 def test_the_runs_are_sound_elsewhere(python: Path, library: Path, tmp_path: Path) -> None:
     assert said(python, "validate", library, cwd=tmp_path)["sound"] is True
 
 
+@pytest.mark.slow
 def test_the_pages_run_elsewhere(python: Path, library: Path, tmp_path: Path) -> None:
     script = AS_A_PAGE.format(site=str(python.parents[1]))
     words = run(
@@ -301,6 +312,7 @@ def uninstalled_after(python: Path) -> Any:
             cwd=python.parent)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_installed_importer_is_used(
     python: Path, tmp_path: Path, uninstalled_after: Any
 ) -> None:
@@ -319,6 +331,7 @@ def test_an_installed_importer_is_used(
     assert said(python, "validate", library, cwd=tmp_path)["files"][0]["warnings"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "message"),
     [

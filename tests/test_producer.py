@@ -372,6 +372,24 @@ def test_a_broken_row_ends_the_run_when_its_batch_is_full(tmp_path: Path) -> Non
     assert str(error).startswith("request 5: expected that every row has one of the nine")
 
 
+def test_rows_that_were_refused_are_not_forgotten(tmp_path: Path) -> None:
+    """Whoever catches the error of a batch does not get a run without that batch."""
+
+    def steps(run: headway.RunWriter) -> None:
+        with pytest.raises(RecordError):
+            run.requests({"outcome": ["lost"] * 3})
+
+    assert refusal(tmp_path, steps).rule == "outcome"
+
+
+def test_a_request_that_was_refused_can_be_told_better(tmp_path: Path) -> None:
+    with writer(tmp_path) as run:
+        with pytest.raises(RecordError):
+            run.request(outcome="failed", sent_us="now")
+        run.request(outcome="failed", sent_us=5)
+    assert [row["request_index"] for row in rows_of(run)] == [0]
+
+
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, SystemExit])
 def test_after_an_exception_nothing_is_there(kind: type[BaseException], tmp_path: Path) -> None:
     def steps(run: headway.RunWriter) -> None:
@@ -403,21 +421,25 @@ KILLED = """
 import os, sys
 import headway
 
+if sys.argv[2] == "rename":
+    os.replace = lambda *paths, **options: os._exit(9)
+
 with headway.RunWriter(sys.argv[1], study="s", harness="sim", boundary="simulator") as run:
     run.requests({"outcome": ["failed"] * 9000})
     run.request(outcome="failed")
-    os._exit(9)
+    if sys.argv[2] == "rows":
+        os._exit(9)
 """
 
 
-@pytest.fixture
-def killed(tmp_path: Path) -> Path:
-    """Return a library in which a writer was killed."""
+@pytest.fixture(params=["rows", "rename"])
+def killed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return a library in which a writer was killed, among its rows or at the very end."""
     library = tmp_path / "library"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", KILLED, str(library)]
+    command = [sys.executable, "-c", KILLED, str(library), request.param]
     assert subprocess.run(command, env=environment, check=False, timeout=120).returncode == 9
-    assert len(list(library.glob(".staging-*"))) == 1
+    assert list(library.glob(".staging-*"))
     return library
 
 
@@ -433,7 +455,7 @@ def test_the_next_writer_removes_what_a_kill_left(killed: Path) -> None:
 
 def test_the_next_import_removes_what_a_kill_left(killed: Path) -> None:
     ingest.import_paths([], killed)
-    assert left_in(killed) == []
+    assert [name for name in left_in(killed) if name != "s"] == []
 
 
 def test_writers_side_by_side_leave_each_other_alone(tmp_path: Path) -> None:

@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING
 from headway.version import __version__
 
 if TYPE_CHECKING:  # what is below is hidden from checkers, so that a misspelt name is an error
+    from headway import notebook
+    from headway.notebook import Library
     from headway.producer import RunWriter
 
-__all__ = ["RunWriter", "__version__"]
+    open = notebook.open
 
-_ROOMS = {"RunWriter": "headway.producer"}
+# `open` is left out: `from headway import *` must not take the builtin's place.
+__all__ = ["Library", "RunWriter", "__version__"]
+
+_ROOMS = {
+    "Library": "headway.notebook",
+    "RunWriter": "headway.producer",
+    "open": "headway.notebook",
+}
 
 
 if not TYPE_CHECKING:
@@ -27,4 +36,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_ROOMS})

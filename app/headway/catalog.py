@@ -34,7 +34,7 @@ class Catalog:
 
     `digest` names the data: it changes when the canonical rows or the description of any run does,
     and not when a file is merely copied or touched. `folders` holds, by study, where its
-    `study.toml` and the files that it names lie.
+    `study.toml` and the files that it names lie; `files`, by run, the run file.
     """
 
     connection: sql.Connection
@@ -43,6 +43,7 @@ class Catalog:
     broken: tuple[Broken, ...]
     digest: str
     folders: dict[str, Path] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
@@ -132,7 +133,15 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
     folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
     # A run belongs to the study it names, whatever its folder is called.
     described = {name: replace(studies.read(folder), name=name) for name, folder in folders.items()}
-    return Catalog(connection, infos, described, tuple(broken), _digest(infos.values()), folders)
+    return Catalog(
+        connection=connection,
+        runs=infos,
+        studies=described,
+        broken=tuple(broken),
+        digest=_digest(infos.values()),
+        folders=folders,
+        files=dict(zip(infos, files, strict=True)),
+    )
 
 
 def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:

@@ -31,9 +31,8 @@ from headway.model import (
 )
 from headway.producer.description import Said, described, run_id_of
 from headway.producer.plan import Counter, Plan
-from headway.producer.spill import Spill
 from headway.producer.values import checked_row, table_of_columns, table_of_rows
-from headway.record import REQUESTS, ROW_GROUP_REQUESTS, STATE, Run
+from headway.record import REQUESTS, ROW_GROUP_REQUESTS, STATE, Run, Spill
 
 __all__ = ["RunWriter"]
 
@@ -245,9 +244,15 @@ class RunWriter:
 
     def _append(self, opened: "_Open", table: pa.Table) -> None:
         """Write rows out that keep the rules of a row; a broken one ends the run early."""
-        opened.append(table if self._plan is None else self._plan.fill(table))
+        try:
+            opened.append(table if self._plan is None else self._plan.fill(table))
+        except RecordError as error:
+            opened.error = error  # rows are lost with it: no run without them, whoever catches this
+            raise
 
     def _finish(self, opened: "_Open") -> None:
+        if opened.error is not None:
+            raise opened.error
         self._flush(opened)
         for rows in () if self._plan is None else self._plan.missing():
             opened.append(rows)
@@ -290,6 +295,7 @@ class _Open:
         self.n_rows = dict.fromkeys(Phase, 0)
         self.counter = Counter()
         self.is_done = False
+        self.error: RecordError | None = None
         self._checker = record.Checker(info)
         remove_stale_staging(library)
         with ExitStack() as stack:

@@ -5,10 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from enum import StrEnum
-from typing import TypeVar
 
-from headway.errors import MisuseError
+from headway.errors import MisuseError, member
 from headway.ingest import Settings
 from headway.model import (
     Boundary,
@@ -24,8 +22,6 @@ from headway.model import (
 
 IMPORTER = "run_writer"
 IMPORTER_VERSION = 1
-
-_Word = TypeVar("_Word", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +71,13 @@ def described(said: Said) -> RunInfo:
         importer_version=IMPORTER_VERSION,
         source_name=said.name or said.harness,
         source_sha256="",
-        boundary=_word(Boundary, said.boundary, "boundary"),
-        clock=_word(Clock, said.clock, "clock"),
+        boundary=member(Boundary, said.boundary, "boundary"),
+        clock=member(Clock, said.clock, "clock"),
         load=Load(LoadKind.OPEN),
         n_offered=said.n_offered or 0,
         n_offered_basis=OfferedBasis.ROWS if said.n_offered is None else OfferedBasis.DECLARED,
         n_warmup=0,
-        index_basis=_word(IndexBasis, said.index_basis, "index_basis"),
+        index_basis=member(IndexBasis, said.index_basis, "index_basis"),
         token_basis=said.token_basis,
         completion_times=said.completion_times,
         policy_parameters={key: str(value) for key, value in said.policy_parameters.items()},
@@ -122,10 +118,3 @@ def _members(values: Load | Manifest | Mapping[str, object] | None) -> Mapping[s
     if isinstance(values, Load | Manifest):
         return asdict(values)
     return values or {}
-
-
-def _word(kind: type[_Word], value: str, name: str) -> _Word:
-    try:
-        return kind(value)
-    except ValueError as error:
-        raise MisuseError(f"{name} is {value!r}; expected one of {', '.join(kind)}") from error

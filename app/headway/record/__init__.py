@@ -12,6 +12,7 @@ from headway.record.files import (
     STATE_SUFFIX,
     is_run_file,
     read,
+    read_batches,
     read_info,
     rows_sha256,
     seal,
@@ -29,6 +30,7 @@ from headway.record.schema import (
     state_table,
     with_stream_summary,
 )
+from headway.record.spill import Spill
 
 __all__ = [
     "REQUESTS",
@@ -41,12 +43,14 @@ __all__ = [
     "Conformance",
     "Poor",
     "Run",
+    "Spill",
     "check",
     "digest",
     "is_run_file",
     "plain",
     "problems",
     "read",
+    "read_batches",
     "read_info",
     "requests_table",
     "rows_sha256",

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -208,8 +208,8 @@ def read(path: Path) -> Run:
     return Run(info, requests.replace_schema_metadata(None), state)
 
 
-def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a run file or a companion, a few thousand at a time.
+def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a run file or a companion, a few thousand at a time; all columns or some.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=ROW_GROUP_REQUESTS):
+            for batch in file.iter_batches(batch_size=ROW_GROUP_REQUESTS, columns=columns):
                 yield from plain(pa.Table.from_batches([batch])).to_batches()
     except (pa.ArrowException, OSError) as error:
         raise RecordError("readable", f"{path.name} cannot be read to its end") from error

@@ -1,4 +1,4 @@
-"""Rows on their way into a run: appended to a file batch by batch, and mapped in the end."""
+"""Rows of a run that may be larger than memory: appended to a file, and mapped in the end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
