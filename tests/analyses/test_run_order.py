@@ -7,8 +7,8 @@ import pytest
 
 from headway import catalog
 from headway.analyses import limits, load_curves, run_order
-from headway.analyses.acceptance import judge
-from headway.analyses.envelope import Asked, envelopes
+from headway.analyses.acceptance import Asked, judge
+from headway.analyses.envelope import envelopes
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Selection
 
