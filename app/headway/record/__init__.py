@@ -9,6 +9,7 @@ docs/formats.md describes the layout for writers in other languages.
 from headway.record.files import (
     ROW_GROUP_REQUESTS,
     STATE_SUFFIX,
+    describes_run,
     is_run_file,
     read,
     read_info,
@@ -27,6 +28,7 @@ __all__ = [
     "STATE",
     "STATE_SUFFIX",
     "Run",
+    "describes_run",
     "digest",
     "is_run_file",
     "problems",

@@ -147,6 +147,14 @@ def state_of(path: Path, info: RunInfo) -> Path | None:
     return companion if matches else None
 
 
+def describes_run(path: Path) -> bool:
+    """Decide from its footer whether a file is a run file of any version, or of one damaged."""
+    try:
+        return _RUN_KEY in (pq.read_metadata(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def is_run_file(path: Path) -> bool:
     """Decide by name whether a path is a run file and not a companion or a file being written."""
     return (

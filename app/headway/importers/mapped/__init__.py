@@ -1,0 +1,35 @@
+"""Foreign tables: any Parquet, CSV, JSON, DuckDB or SQLite file becomes runs through a mapping.
+
+docs/mapping.md is the reference; `Mapping` says what the columns of a table mean.
+"""
+
+from headway.importers.mapped.importer import MappedImporter, advice
+from headway.importers.mapped.mapping import Fact, Field, Format, Mapping, Purpose, Question
+from headway.importers.mapped.runs import apply, ask
+from headway.importers.mapped.saved import Broken, Saved, find, fits, fitting, listed, save
+from headway.importers.mapped.tables import is_binary as is_binary_table
+from headway.importers.mapped.toml_files import dumps, loads, read
+
+__all__ = [
+    "Broken",
+    "Fact",
+    "Field",
+    "Format",
+    "MappedImporter",
+    "Mapping",
+    "Purpose",
+    "Question",
+    "Saved",
+    "advice",
+    "apply",
+    "ask",
+    "dumps",
+    "find",
+    "fits",
+    "fitting",
+    "is_binary_table",
+    "listed",
+    "loads",
+    "read",
+    "save",
+]
