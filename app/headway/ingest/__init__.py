@@ -34,6 +34,7 @@ __all__ = [
     "import_paths",
     "load_json",
     "measured_rps",
+    "rehearse",
     "report_json",
     "valid_keys",
 ]
@@ -100,6 +101,23 @@ def import_paths(
             refused.append(_refused(candidate.path, library, error))
     skipped = [candidate.path for candidate in candidates if candidate.is_passed_over]
     return Report(tuple(imported), tuple(skipped), tuple(refused))
+
+
+def rehearse(path: Path, mapping: mapped.Mapping) -> None:
+    """Make the runs of a table as an import would, and write nothing.
+
+    Raises
+    ------
+    HeadwayError
+        The import would refuse the table.
+    """
+    if mapping.purpose is mapped.Purpose.WORKLOAD:
+        mapped.workload(path, mapping)
+        return
+    for run in mapped.apply(Source.open(path), mapping):
+        broken = record.problems(record.seal(run))
+        if broken:
+            raise broken[0]
 
 
 def _refused(path: Path, library: Path, error: HeadwayError | OSError) -> Refused:

@@ -1,8 +1,8 @@
 """Tables of DuckDB and SQLite files: only stored tables, and nothing of the file runs."""
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 import polars as pl
@@ -15,6 +15,13 @@ from headway.importers.source import Source
 _BATCH_ROWS = 65_536
 
 
+def duckdb_names(source: Source) -> list[str]:
+    """Return the stored tables of a DuckDB file; raises as `duckdb_table` does."""
+    _finished(source, ".wal")
+    with _readable(source, "DuckDB"):
+        return sql.foreign_tables(source.path)
+
+
 def duckdb_table(source: Source, table: str | None) -> pl.DataFrame:
     """Return a stored table of a DuckDB file.
 
@@ -24,31 +31,43 @@ def duckdb_table(source: Source, table: str | None) -> pl.DataFrame:
         The file cannot be opened (`damaged`), was not closed (`unfinished`), or which of its
         tables is meant is not said (`no_table`).
     """
-    _finished(source, ".wal")
+    name = _chosen(source, table, duckdb_names(source))
+    with _readable(source, "DuckDB"):
+        return sql.foreign_table(source.path, name)
+
+
+@contextmanager
+def _readable(source: Source, kind: str) -> Iterator[None]:
     try:
-        names = sql.foreign_tables(source.path)
-        return sql.foreign_table(source.path, _chosen(source, table, names))
-    except QueryError as error:
+        yield
+    except (QueryError, sqlite3.Error) as error:
         raise ImportRefusedError(
-            "damaged", f"{source.name} is a DuckDB file that cannot be read: {error}"
+            "damaged", f"{source.name} is a {kind} file that cannot be read: {error}"
         ) from error
+
+
+def sqlite_names(source: Source) -> list[str]:
+    """Return the stored tables of a SQLite file; raises as `duckdb_table` does."""
+    with _sqlite(source) as connection:
+        return _sqlite_names(connection)
 
 
 def sqlite_table(source: Source, table: str | None) -> pl.DataFrame:
     """Return a stored table of a SQLite file; raises as `duckdb_table` does."""
+    with _sqlite(source) as connection:
+        return _sqlite_rows(connection, _chosen(source, table, _sqlite_names(connection)))
+
+
+@contextmanager
+def _sqlite(source: Source) -> Iterator[sqlite3.Connection]:
     _finished(source, "-wal")
     _finished(source, "-journal")
     # immutable: the very bytes that name the run are read, and nothing beside them is.
     address = f"file:{quote(str(source.path))}?mode=ro&immutable=1"
-    try:
-        with closing(sqlite3.connect(address, uri=True)) as connection:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA query_only = ON")
-            return _sqlite_rows(connection, _chosen(source, table, _sqlite_names(connection)))
-    except sqlite3.Error as error:
-        raise ImportRefusedError(
-            "damaged", f"{source.name} is a SQLite file that cannot be read: {error}"
-        ) from error
+    with _readable(source, "SQLite"), closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA query_only = ON")
+        yield connection
 
 
 def _sqlite_names(connection: sqlite3.Connection) -> list[str]:

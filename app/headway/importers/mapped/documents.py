@@ -7,6 +7,7 @@ around the row, `^^` to the one around that, and `#` is the place in the list, f
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -202,6 +203,17 @@ def _side_by_side(name: str, stack: Stack, paths: Sequence[str]) -> Iterator[Sta
     for at in range(next(iter(lengths), 0)):
         row = scalars | {path: value[at] for path, value in lists.items()}
         yield [*stack, (row, at)]
+
+
+def uneven(stacks: Sequence[Stack]) -> set[str]:
+    """Return the lists of objects that are not as long as most of the lists beside them."""
+    found: set[str] = set()
+    for stack in stacks:
+        value = stack[-1][0]
+        lengths = {key: len(each) for key, each in value.items() if isinstance(each, list)}
+        usual = Counter(lengths.values()).most_common(1)
+        found |= {key for key, length in lengths.items() if length != usual[0][0]}
+    return found
 
 
 def look(stack: Stack, path: str) -> Any:

@@ -274,8 +274,7 @@ class Mapping:
     def _missing_fields(self) -> list[Question]:
         mapped = {field.target for field in self.fields}
         if self.purpose is Purpose.WORKLOAD:
-            needed = [each for each in _WORKLOAD_FIELDS if each.key not in mapped]
-            return needed
+            return [each for each in _WORKLOAD_FIELDS if each.key.partition(".")[2] not in mapped]
         found = [] if "outcome" in mapped else [_OUTCOME]
         return found if mapped & set(TIMES) else [*found, _A_TIME]
 
@@ -288,7 +287,8 @@ class Mapping:
         return [
             Question(
                 f"fields.{field.target}.unit",
-                f"what are the times of {', '.join(field.source) or field.target} written in?",
+                f"what are the times of {', '.join(field.source) or field.target} written in? Or "
+                "leave the field out",
                 tuple(Unit) if field.says is Kind.INSTANT else tuple(Unit)[:-1],
             )
             for field in open_units

@@ -124,7 +124,7 @@ def _run(
     facts = run_facts.read(source, mapping, raw)
     noticed = list(problems)
     rows = _identified(source, mapping, facts, rows, noticed)
-    rows, zero_us = _from_zero(rows)
+    rows, zero_us = from_zero(rows)
     rows, basis = _offered(source, facts, rows, noticed)
     info = _described(source, mapping, place, facts, rows)
     info = replace(
@@ -200,7 +200,7 @@ def _once(
     )
 
 
-def _from_zero(rows: pl.DataFrame) -> tuple[pl.DataFrame, int | None]:
+def from_zero(rows: pl.DataFrame) -> tuple[pl.DataFrame, int | None]:
     """Count instants from the first intended arrival, or from the first send."""
     measured = rows.filter(pl.col("phase") == Phase.MEASURED.value)
     for among in (measured, rows):

@@ -10,7 +10,7 @@ import polars as pl
 
 from headway.errors import ImportRefusedError
 from headway.importers.mapped import databases, documents
-from headway.importers.mapped.mapping import Format
+from headway.importers.mapped.mapping import Format, Layout
 from headway.importers.source import Source, head, open_stream
 
 # What a compressed or re-encoded CSV may become: it is held in memory, as are its columns.
@@ -85,6 +85,19 @@ def _is_decimal(cell: str) -> bool:
     return bool(comma) and whole.lstrip("-").isdecimal() and part.isdecimal()
 
 
+def names(source: Source) -> list[str]:
+    """Return the stored tables of a database.
+
+    Raises
+    ------
+    ImportRefusedError
+        The file cannot be opened.
+    """
+    if form_of(source.path) is Form.DUCKDB:
+        return databases.duckdb_names(source)
+    return databases.sqlite_names(source)
+
+
 def columns(source: Source, form: Format) -> list[str]:
     """Return the names of a file's columns; of JSON, the paths that its first rows have.
 
@@ -95,7 +108,9 @@ def columns(source: Source, form: Format) -> list[str]:
     """
     kind = form_of(source.path)
     if kind is Form.JSON:
-        return _json_paths(documents.first_rows(source, form, _SAMPLED))
+        found = documents.first_rows(source, form, _SAMPLED)
+        beside = documents.uneven(found) if form.layout is Layout.ARRAYS else set()
+        return [path for path in _json_paths(found) if path not in beside]
     return _paths(_lazy(source, kind, form).collect_schema())
 
 
