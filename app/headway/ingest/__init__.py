@@ -91,7 +91,7 @@ def import_paths(
     remove_stale_staging(library)
     shelf = Library(library)
     imported, refused = list[Imported](), list[Refused]()
-    candidates = _candidates(paths, mapping)
+    candidates = _candidates(paths, mapping and mapping.answered(settings.set))
     for done, candidate in enumerate(candidates):
         if progress is not None:
             progress(done, len(candidates), candidate.name)

@@ -53,6 +53,7 @@ FACTS = st.one_of(
         source=TEXT,
         values=PAIRS,
         unknown=st.lists(SCALARS, max_size=2).map(tuple),
+        optional=st.booleans(),
     ),
     st.builds(
         Fact, key=st.sampled_from(["study", "manifest.dataset", "load.arrivals"]), value=TEXT

@@ -25,6 +25,13 @@ _TRUE = ("true", "t", "yes", "y", "1", "1.0")
 _FALSE = ("false", "f", "no", "n", "0", "0.0")
 
 
+def evaluated(column: pl.Series, expression: pl.Expr) -> pl.Series:
+    """Return what an expression over the column `it` gives, one value for each of the column's."""
+    return (
+        pl.DataFrame({"it": column}).with_columns(__out__=expression)["__out__"].alias(column.name)
+    )
+
+
 def blanked(
     column: pl.Expr, kind: pl.DataType, unknown: tuple[Scalar, ...], decimal: str = "."
 ) -> pl.Expr:

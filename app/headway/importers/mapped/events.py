@@ -41,17 +41,18 @@ def requests(rows: pl.DataFrame, mapping: Mapping, row: str) -> tuple[pl.DataFra
         number = known[form.order].cast(pl.Float64, strict=False)
         is_number = number.null_count() == known[form.order].null_count()
         known = known.sort(number if is_number else form.order, maintain_order=True)
-    names = [name for name in mapping.columns() if name != identity]
-    grouped = known.group_by([identity, *_split(mapping, identity)], maintain_order=True).agg(
-        *(_taken(name, form.event).alias(name) for name in names if name not in mapping.split_by),
+    keys = [identity, *_split(mapping, identity)]
+    names = [name for name in mapping.columns() if name not in keys]
+    grouped = known.group_by(keys, maintain_order=True).agg(
+        *(_taken(name, form.event).alias(name) for name in names),
         pl.col(row).min(),
     )
     return grouped.sort(row), problems
 
 
 def _split(mapping: Mapping, identity: str) -> list[str]:
-    # Two runs of one table may use the same ids.
-    return [column for column in mapping.split_by if column != identity]
+    # Two runs of one table may use the same ids; what an event says of its request parts no ids.
+    return [column for column in mapping.split_by if column == raw(column) != identity]
 
 
 def _nameless(rows: pl.DataFrame, identity: str, row: str, n: int) -> list[Problem]:

@@ -78,7 +78,7 @@ def _typed(each: Field, mapping: Mapping, column: pl.Series) -> pl.Series:
     """Return one column of a table in the type of the record; unreadable values become NULL."""
     if each.target in (*LISTS, *COUNT_LISTS, PREFIX_BLOCKS):
         column = convert.listed(column)
-    return pl.DataFrame({"it": column}).select(_expression(each, mapping, column.dtype)).to_series()
+    return convert.evaluated(column, _expression(each, mapping, column.dtype))
 
 
 def _expression(each: Field, mapping: Mapping, kind: pl.DataType) -> pl.Expr:
@@ -139,11 +139,11 @@ def _source(each: Field, mapping: Mapping, name: str, done: Converted) -> pl.Ser
     is_list = each.target in (*LISTS, *COUNT_LISTS, PREFIX_BLOCKS)
     column = convert.listed(raw) if is_list else raw
     blank = convert.blanked(pl.col("it"), column.dtype, each.unknown, mapping.format.decimal)
-    blanked = pl.DataFrame({"it": column}).select(blank).to_series()
+    blanked = convert.evaluated(column, blank)
     typed = _typed(each, mapping, blanked)
     if each.unit is Unit.ISO:
-        zone = pl.DataFrame({"it": blanked}).select(convert.has_zone(pl.col("it"), blanked.dtype))
-        done.zoned[each.target] = zone.to_series()
+        zone = convert.has_zone(pl.col("it"), blanked.dtype)
+        done.zoned[each.target] = convert.evaluated(blanked, zone)
     unread = _unread(raw, blanked, typed, is_list=is_list)
     _note_unread(each, name, raw, unread, done)
     return _lists(typed, unread) if is_list else typed
@@ -205,9 +205,7 @@ def _meant(each: Field, texts: pl.Series, done: Converted) -> pl.Series:
         _note_unmeant(each, texts, is_unmeant, done)
     filled = meant if each.default is None else meant.fill_null(str(each.default).lower())
     if each.target in FLAGS:
-        return (
-            pl.DataFrame({"it": filled}).select(convert.flag(pl.col("it"), pl.String())).to_series()
-        )
+        return convert.evaluated(filled, convert.flag(pl.col("it"), pl.String()))
     is_blank = filled.is_null() & ~is_unmeant
     if each.target == "outcome":
         done.basis = _bases(each, texts, meant)

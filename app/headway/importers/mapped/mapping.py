@@ -3,7 +3,8 @@
 docs/mapping.md is the reference of the file that holds a mapping.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from headway.model import Boundary, Clock, IndexBasis, LoadKind, OutcomeBasis
@@ -152,6 +153,7 @@ class Fact:
     source: str | None = None
     values: tuple[tuple[str, str], ...] = ()
     unknown: tuple[Scalar, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,12 @@ class Mapping:
             return field.epoch
         is_wall = self.constant("clock") == Clock.WALL or field.unit is Unit.ISO
         return Epoch.UNIX if is_wall else Epoch.ARBITRARY
+
+    def answered(self, stated: Dict[str, Scalar]) -> "Mapping":
+        """Return the mapping with what is stated for facts that it leaves open."""
+        asked = {question.key for question in self._missing_facts()}
+        facts = [Fact(key, value) for key, value in stated.items() if key in asked]
+        return replace(self, facts=(*self.facts, *facts))
 
     def columns(self) -> tuple[str, ...]:
         """Return every column of the table that the mapping reads, each once."""

@@ -64,7 +64,7 @@ def of(column: pl.Series, decimal: str = ".") -> Profile:
 def _texts(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Null:
         return pl.Series(column.name, [], dtype=pl.String)
-    return pl.DataFrame({"it": column}).select(convert.text(pl.col("it"), column.dtype)).to_series()
+    return convert.evaluated(column, convert.text(pl.col("it"), column.dtype))
 
 
 def _listed(column: pl.Series) -> pl.Series | None:
@@ -84,12 +84,8 @@ def _numbers(column: pl.Series, decimal: str) -> pl.Series:
         return pl.Series([], dtype=pl.Float64)
     kind = column.dtype
     blank = convert.blanked(pl.col("it"), kind, ("null", "NaN", "None", "nan"), decimal)
-    known = pl.DataFrame({"it": column}).select(blank).to_series().drop_nulls()
-    numbers = (
-        pl.DataFrame({"it": known})
-        .select(convert.number(pl.col("it"), known.dtype, decimal))
-        .to_series()
-    )
+    known = convert.evaluated(column, blank).drop_nulls()
+    numbers = convert.evaluated(known, convert.number(pl.col("it"), known.dtype, decimal))
     usable = numbers.drop_nulls().filter(numbers.drop_nulls().is_finite())
     return usable if usable.len() == known.len() else pl.Series([], dtype=pl.Float64)
 
@@ -101,5 +97,5 @@ def _is_moment(column: pl.Series) -> bool:
         return False
     known = column.drop_nulls()
     known = known.filter(known.str.strip_chars() != "")
-    moments = pl.DataFrame({"it": known}).select(convert.has_zone(pl.col("it"), pl.String()))
-    return known.len() > 0 and moments.to_series().null_count() == 0
+    moments = convert.evaluated(known, convert.has_zone(pl.col("it"), pl.String()))
+    return known.len() > 0 and moments.null_count() == 0

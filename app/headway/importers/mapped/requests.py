@@ -116,7 +116,7 @@ def _needed(mapping: Mapping) -> list[str]:
     needed = [each for each in (form.id, form.event, form.order) if each is not None]
     needed += [column for column, _ in form.only]
     needed += mapping.split_by
-    needed += [fact.source for fact in mapping.facts if fact.source is not None]
+    needed += [fact.source for fact in mapping.facts if fact.source and not fact.optional]
     for field in mapping.fields:
         if not field.optional:
             needed += field.source

@@ -50,15 +50,12 @@ def read(source: Source, mapping: Mapping, rows: pl.DataFrame) -> dict[str, Any]
 
 
 def _common(source: Source, mapping: Mapping, fact: Fact, rows: pl.DataFrame) -> Scalar | None:
+    if fact.source not in rows.columns:
+        return None
     column = rows[str(fact.source)]
     blank = convert.blanked(pl.col("it"), column.dtype, fact.unknown, mapping.format.decimal)
-    known = (
-        pl.DataFrame({"it": column})
-        .select(convert.text(blank, column.dtype))
-        .to_series()
-        .drop_nulls()
-        .unique(maintain_order=True)
-    )
+    texts = convert.evaluated(column, convert.text(blank, column.dtype))
+    known = texts.drop_nulls().unique(maintain_order=True)
     if known.len() > 1:
         shown = ", ".join(repr(value[:40]) for value in known.head(5).to_list())
         raise ImportRefusedError(

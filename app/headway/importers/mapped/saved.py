@@ -131,6 +131,7 @@ def shape(mapping: Mapping) -> Sequence[str]:
     if mapping.made_for:
         return mapping.made_for
     optional = {column for field in mapping.fields if field.optional for column in field.source}
+    optional |= {fact.source for fact in mapping.facts if fact.source and fact.optional}
     needed = [column for column in mapping.columns() if column not in optional]
     is_events = mapping.format.layout is Layout.EVENTS
     return [events.raw(column) for column in needed] if is_events else needed

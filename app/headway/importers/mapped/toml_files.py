@@ -176,6 +176,7 @@ def _fact(table: _Table, key: str, value: object) -> Fact:
         source=inner.take("from", str, None),
         values=inner.pairs("values"),
         unknown=inner.scalars("unknown"),
+        optional=inner.take("optional", bool, False),
     )
     inner.finish()
     if fact.source is None:
@@ -246,6 +247,7 @@ def _fact_line(fact: Fact) -> str:
     parts = [f"from = {_value(fact.source)}"]
     parts += [f"values = {_inline(fact.values)}"] if fact.values else []
     parts += [f"unknown = {_value(fact.unknown)}"] if fact.unknown else []
+    parts += ["optional = true"] if fact.optional else []
     return f"{key} = {{ {', '.join(parts)} }}"
 
 
