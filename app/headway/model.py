@@ -264,7 +264,8 @@ class RunInfo:
 
     `run_id` comes from the bytes of the request-level file and the run's place in it, so that
     importing again replaces the description and never adds a second copy. `rows_sha256` is a
-    digest over the canonical rows: two runs that share it are one measurement.
+    digest over the canonical rows: two runs that share it are one measurement. `mapping` and
+    `mapping_sha256` name the mapping a foreign table was read through.
     """
 
     run_id: str
@@ -291,6 +292,8 @@ class RunInfo:
     replicate: int | None = None
     time_limit_s: float | None = None
     client_timeout_s: float | None = None
+    mapping: str | None = None
+    mapping_sha256: str | None = None
     tool: ToolReport = ToolReport()
     manifest: Manifest = Manifest()
     findings: tuple[Finding, ...] = ()

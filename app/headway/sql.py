@@ -12,7 +12,7 @@ names and types with the header before any row is returned.
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -209,6 +209,56 @@ def finish(connection: Connection, files: Sequence[Path]) -> None:
     connection.execute("SET allowed_paths = $1", [[str(path) for path in files]])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+def foreign_tables(path: Path) -> list[str]:
+    """Return the names of the stored tables of a foreign DuckDB file; views are left out.
+
+    Raises
+    ------
+    QueryError
+        The file cannot be opened.
+    """
+    with _foreign(path) as connection:
+        tables = connection.execute(_read("schema/foreign/tables.sql")).fetchall()
+    return [name for (name,) in tables]
+
+
+def foreign_table(path: Path, name: str) -> pl.DataFrame:
+    """Return the rows of a stored table of a foreign DuckDB file.
+
+    Raises
+    ------
+    QueryError
+        The file cannot be opened, or has no such table.
+    """
+    quoted = '"' + name.replace('"', '""') + '"'
+    with _foreign(path) as connection:
+        rows: pl.DataFrame = connection.table(quoted).pl()
+    return rows
+
+
+@contextmanager
+def _foreign(path: Path) -> Iterator[Connection]:
+    """Open a file from elsewhere: read-only, and nothing in it can reach a file or an extension."""
+    try:
+        connection = duckdb.connect(
+            str(path),
+            read_only=True,
+            config={
+                "enable_external_access": False,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "allow_community_extensions": False,
+                "lock_configuration": True,
+                "max_execution_time": _QUERY_TIMEOUT_MS,
+                "threads": 2,
+            },
+        )
+        with closing(connection):
+            yield connection
+    except duckdb.Error as error:
+        raise QueryError(str(error).split("\n", 1)[0]) from error
 
 
 def _load(connection: Connection, view: str, files: Sequence[Path], table: str) -> None:

@@ -28,7 +28,8 @@ class Alternate:
 class Study:
     """What `study.toml` says; an absent file leaves everything but the name unknown.
 
-    `trace` is a file in the study's folder that holds the customer's traffic.
+    `trace` is a file in the study's folder that holds the customer's traffic, and `trace_mapping`
+    one that says what its columns mean, where it has none of the known shapes.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Study:
     decided_by: str | None = None
     decided_on: str | None = None
     trace: str | None = None
+    trace_mapping: str | None = None
 
 
 def nearest(path: Path) -> str | None:
@@ -95,7 +97,8 @@ def _study(name: str, content: dict[str, Any]) -> Study:
         recommendation=_text(decision, "recommendation"),
         decided_by=_text(decision, "by"),
         decided_on=_text(decision, "on"),
-        trace=_trace(content),
+        trace=_file(content, "trace"),
+        trace_mapping=_file(content, "trace_mapping"),
     )
 
 
@@ -113,19 +116,20 @@ def _objective(table: str, content: dict[str, Any]) -> Objective:
     return Objective(**values)
 
 
-def _trace(content: dict[str, Any]) -> str | None:
-    value = content.get("trace")
-    under = next((k for k, v in content.items() if isinstance(v, dict) and "trace" in v), None)
+def _file(content: dict[str, Any], key: str) -> str | None:
+    """Return the name of a file in the study's folder."""
+    value = content.get(key)
+    under = next((k for k, v in content.items() if isinstance(v, dict) and key in v), None)
     if under is not None:
-        raise ValueError(f"trace stands under [{under}]; expected it above the first table")
+        raise ValueError(f"{key} stands under [{under}]; expected it above the first table")
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise TypeError(f"trace = {value!r}; expected the name of a file in the study's folder")
+        raise TypeError(f"{key} = {value!r}; expected the name of a file in the study's folder")
     path = PurePosixPath(value)
     if path.is_absolute() or ".." in path.parts or "\\" in value or ":" in value:
         raise ValueError(
-            f"trace = {value!r} leads out of the study's folder; put the file into the folder and "
+            f"{key} = {value!r} leads out of the study's folder; put the file into the folder and "
             "give its name"
         )
     return value

@@ -5,6 +5,7 @@ that only their unevenness is compared and not the load, which every run chooses
 loop have no arrivals of their own: there the server's answers decide when requests come.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +17,7 @@ import polars as pl
 from headway import sql
 from headway.catalog import Catalog
 from headway.errors import HeadwayError, ImportRefusedError
-from headway.importers import traces
+from headway.importers import mapped, traces
 from headway.model import LoadKind, Selection
 from headway.stats import mix
 from headway.stats.mix import Floats, Summary
@@ -48,12 +49,17 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """The trace that a study names, and what tells whether the file changed."""
+    """The trace that a study names, and what tells whether a file of it changed.
+
+    `mapping` says what its columns mean, where the study names one.
+    """
 
     name: str
     folder: Path
     n_bytes: int | None
     modified_ns: int | None
+    mapping: str | None = None
+    mapping_modified_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +129,20 @@ def attached(catalog: Catalog, study: Study) -> Attached | None:
     if study.trace is None or study.name not in catalog.folders:
         return None
     folder = catalog.folders[study.name]
-    path = folder / study.trace
-    stat = path.stat() if path.is_file() else None
+    stat = _stat(folder / study.trace)
+    mapping_stat = None if study.trace_mapping is None else _stat(folder / study.trace_mapping)
     return Attached(
         study.trace,
         folder,
         stat.st_size if stat else None,
         stat.st_mtime_ns if stat else None,
+        study.trace_mapping,
+        mapping_stat.st_mtime_ns if mapping_stat else None,
     )
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    return path.stat() if path.is_file() else None
 
 
 def compare(catalog: Catalog, selection: Selection, found: Attached) -> TraceMix | Unread:
@@ -165,16 +177,23 @@ def _compare(catalog: Catalog, selection: Selection, found: Attached) -> TraceMi
 
 
 def _read(found: Attached) -> traces.Trace:
-    path = found.folder / found.name
-    if found.n_bytes is None:
+    path = _inside(found.folder, found.name)
+    if found.mapping is None:
+        return traces.read(path, found.name)
+    return mapped.workload(path, mapped.read(_inside(found.folder, found.mapping)), found.name)
+
+
+def _inside(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
         raise ImportRefusedError(
-            "not_found", f"{found.name} is not in the study's folder; put it beside study.toml"
+            "not_found", f"{name} is not in the study's folder; put it beside study.toml"
         )
-    if not path.resolve().is_relative_to(found.folder.resolve()):
+    if not path.resolve().is_relative_to(folder.resolve()):
         raise ImportRefusedError(
-            "unreadable", f"{found.name} leads out of the study's folder; put the file itself there"
+            "unreadable", f"{name} leads out of the study's folder; put the file itself there"
         )
-    return traces.read(path, found.name)
+    return path
 
 
 def _of_trace(trace: traces.Trace) -> dict[Quantity, Floats]:

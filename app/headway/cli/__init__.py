@@ -8,6 +8,7 @@ import click
 
 from headway.cli.differences import diff
 from headway.cli.importing import import_
+from headway.cli.mappings import mapping
 from headway.cli.queries import query
 from headway.cli.serving import serve
 from headway.cli.summaries import summary
@@ -22,5 +23,5 @@ def main() -> None:
     """Read LLM-serving benchmark results; account for every offered request."""
 
 
-for _command in (serve, import_, summary, verdict, recheck_, diff, query, validate):
+for _command in (serve, import_, mapping, summary, verdict, recheck_, diff, query, validate):
     main.add_command(_command)

@@ -9,6 +9,7 @@ from headway import ingest
 from headway.cli.options import JSON, LIBRARY, fails_plainly
 from headway.cli.parsing import pair
 from headway.cli.tables import print_json, table
+from headway.importers import mapped
 
 
 @click.command("import")
@@ -19,6 +20,7 @@ from headway.cli.tables import print_json, table
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Say what a file omits."
 )
+@click.option("--mapping", help="What the columns of a table mean: a TOML file, or a saved name.")
 @JSON
 @fails_plainly
 def import_(
@@ -27,12 +29,14 @@ def import_(
     study: str | None,
     policy: str | None,
     settings: tuple[str, ...],
+    mapping: str | None,
     *,
     as_json: bool,
 ) -> None:
     """Import result files or folders of them into the library."""
     said = ingest.Settings(study=study, policy=policy, set=dict(pair(text) for text in settings))
-    report = ingest.import_paths(list(paths), library, said)
+    read_through = None if mapping is None else mapped.find(mapping, library)
+    report = ingest.import_paths(list(paths), library, said, mapping=read_through)
     if as_json:
         print_json(ingest.report_json(report))
     else:

@@ -9,7 +9,7 @@ import orjson
 
 from headway import importers, record, studies
 from headway.errors import HeadwayError, ImportRefusedError
-from headway.importers import Importer
+from headway.importers import Importer, mapped
 from headway.importers.source import Source
 from headway.ingest.library import Library, remove_stale_staging
 from headway.ingest.report import (
@@ -34,6 +34,7 @@ __all__ = [
     "import_paths",
     "load_json",
     "measured_rps",
+    "rehearse",
     "report_json",
     "valid_keys",
 ]
@@ -65,6 +66,7 @@ def import_paths(
     library: Path,
     settings: Settings = _DEFAULTS,
     progress: Progress | None = None,
+    mapping: mapped.Mapping | None = None,
 ) -> Report:
     """Import files, and the files in folders, into a library.
 
@@ -77,19 +79,19 @@ def import_paths(
     settings
         What the caller states over the sources.
     progress
-        Called before each source with how many are done, how many there are, and its name.
+        Called before each source: how many are done, how many there are, and its name.
+    mapping
+        What columns mean, of the files named and of those in folders that fit; must be complete.
 
     Returns
     -------
     Report
-        What was imported, skipped and refused. One source never hinders another, and a source
-        that is refused leaves the library exactly as it was.
+        What was imported, skipped and refused. A refused source leaves the library as it was.
     """
     remove_stale_staging(library)
     shelf = Library(library)
-    imported: list[Imported] = []
-    refused: list[Refused] = []
-    candidates = _candidates(paths)
+    imported, refused = list[Imported](), list[Refused]()
+    candidates = _candidates(paths, mapping and mapping.answered(settings.set))
     for done, candidate in enumerate(candidates):
         if progress is not None:
             progress(done, len(candidates), candidate.name)
@@ -99,6 +101,23 @@ def import_paths(
             refused.append(_refused(candidate.path, library, error))
     skipped = [candidate.path for candidate in candidates if candidate.is_passed_over]
     return Report(tuple(imported), tuple(skipped), tuple(refused))
+
+
+def rehearse(path: Path, mapping: mapped.Mapping) -> None:
+    """Make the runs of a table as an import would, and write nothing.
+
+    Raises
+    ------
+    HeadwayError
+        The import would refuse the table.
+    """
+    if mapping.purpose is mapped.Purpose.WORKLOAD:
+        mapped.workload(path, mapping)
+        return
+    for run in mapped.apply(Source.open(path), mapping):
+        broken = record.problems(record.seal(run))
+        if broken:
+            raise broken[0]
 
 
 def _refused(path: Path, library: Path, error: HeadwayError | OSError) -> Refused:
@@ -115,20 +134,23 @@ def _refused(path: Path, library: Path, error: HeadwayError | OSError) -> Refuse
 
 def _import(candidate: _Candidate, shelf: Library, settings: Settings) -> list[Imported]:
     if candidate.importer is None:
-        raise _unclaimed(candidate)
+        raise _unclaimed(candidate, shelf)
     source = Source.open(candidate.path, candidate.name, settings.counter)
-    study = settings.study or studies.nearest(candidate.path) or studies.DEFAULT
-    check_study(study)
-    runs = [
-        _finished(run, shelf, settings.apply(replace(run.info, study=study)))
-        for run in candidate.importer.runs(source)
-    ]
+    nearest = settings.study or studies.nearest(candidate.path) or studies.DEFAULT
+    runs = []
+    for run in candidate.importer.runs(source):
+        # A table of several studies names the study of each run; what is stated wins over it.
+        study = check_study(settings.study or run.info.study or nearest)
+        runs.append(_finished(run, shelf, settings.apply(replace(run.info, study=study))))
     if not runs:
         raise ImportRefusedError(
             "empty", f"{candidate.name} holds no run; expected at least one: repeat the benchmark"
         )
     former = [shelf.find(run.info.run_id) for run in runs]
     shelf.add(runs)
+    if isinstance(candidate.importer, mapped.MappedImporter):
+        # Under another mapping the same table may have been more runs, which it is no longer.
+        shelf.withdraw(source.sha256, [run.info.run_id for run in runs])
     return [
         _imported(run, candidate.path, before) for run, before in zip(runs, former, strict=True)
     ]
@@ -178,13 +200,15 @@ def _imported(run: Run, source: Path, former: RunInfo | None) -> Imported:
     )
 
 
-def _candidates(paths: Iterable[Path]) -> list[_Candidate]:
+def _candidates(paths: Iterable[Path], mapping: mapped.Mapping | None) -> list[_Candidate]:
     """List the files to look at, each once; files that accompany another are not among them."""
+    if mapping is not None:
+        mapped.ask(mapping)
     found: dict[Path, _Candidate] = {}
     for given in paths:
         for path in _walk(given):
             name = path.name if path == given else path.relative_to(given).as_posix()
-            importer = importers.find(path)
+            importer = _importer(path, mapping, named=path == given)
             found.setdefault(path.resolve(), _Candidate(path, name, path == given, importer))
     accompanying = {
         beside.resolve()
@@ -193,6 +217,14 @@ def _candidates(paths: Iterable[Path]) -> list[_Candidate]:
         for beside in candidate.importer.sidecars(candidate.path)
     }
     return [entry for path, entry in found.items() if entry.named or path not in accompanying]
+
+
+def _importer(path: Path, mapping: mapped.Mapping | None, *, named: bool) -> Importer | None:
+    if mapping is not None:
+        reader = mapped.MappedImporter(mapping)
+        if (named and path.is_file()) or reader.claims(path):
+            return reader
+    return importers.find(path)
 
 
 def _walk(given: Path) -> Iterator[Path]:
@@ -208,20 +240,35 @@ def _walk(given: Path) -> Iterator[Path]:
                 yield path
 
 
-def _unclaimed(candidate: _Candidate) -> ImportRefusedError:
+def _unclaimed(candidate: _Candidate, shelf: Library) -> ImportRefusedError:
     """Say why a file the user named is no source, as precisely as its content allows."""
     path, name = candidate.path, candidate.name
     if not path.exists():
         return ImportRefusedError("not_found", f"there is no file or folder {path}")
     known = ", ".join(importers.names())
-    if record.is_run_file(path):
+    if record.is_run_file(path) and record.describes_run(path):
         return ImportRefusedError(
             "foreign",
-            f"{name} is Parquet, not a result file; a run file of Headway is opened as it is: "
-            "put it in a study's folder of the library",
+            f"{name} is a run file of Headway, not a result file, and is opened as it is: put it "
+            "in a study's folder of the library",
         )
+    if (unreadable := _unreadable(path, name)) is not None:
+        return unreadable
+    return ImportRefusedError(
+        "foreign",
+        f"{name} looks like none of the formats Headway reads ({known}); expected the file with "
+        "one record per request, as the tool wrote it; "
+        f"{mapped.advice(path, name, shelf.folder)}",
+    )
+
+
+def _unreadable(path: Path, name: str) -> ImportRefusedError | None:
+    """Say why a file is not even a whole text, where it should be one."""
     try:
-        text = Source.open(path, name).text()
+        source = Source.open(path, name)
+        if mapped.is_binary_table(path):
+            return None
+        text = source.text()
         if path.suffix in (".json", ".jsonl"):
             orjson.loads(text.partition("\n")[0] if path.suffix == ".jsonl" else text)
     except ImportRefusedError as refusal:
@@ -232,8 +279,4 @@ def _unclaimed(candidate: _Candidate) -> ImportRefusedError:
             f"{name} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}); "
             "was the run interrupted while it was written?",
         )
-    return ImportRefusedError(
-        "foreign",
-        f"{name} looks like none of the formats Headway reads ({known}); expected the file with "
-        "one record per request, as the tool wrote it",
-    )
+    return None

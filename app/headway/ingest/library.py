@@ -37,6 +37,11 @@ class Library:
                 with suppress(RecordError):
                     self._runs[path] = record.read_info(path)
 
+    @property
+    def folder(self) -> Path:
+        """Where the library is."""
+        return self._folder
+
     def find(self, run_id: str) -> RunInfo | None:
         """Return the description of a run the library holds."""
         return next((info for info in self._runs.values() if info.run_id == run_id), None)
@@ -70,6 +75,20 @@ class Library:
                 study = self._folder / run.info.study
                 made(study)
                 self._place(run, paths, study)
+
+    def withdraw(self, source_sha256: str, kept: Sequence[str]) -> None:
+        """Remove the runs that a mapping once made of a source and that it no longer makes."""
+        gone = {
+            path: info
+            for path, info in self._runs.items()
+            if info.source_sha256 == source_sha256
+            and info.mapping is not None
+            and info.run_id not in kept
+        }
+        for path in gone:
+            for part in sorted(path.parent.glob(f"{path.stem}.*")):
+                part.unlink()
+            self._runs.pop(path)
 
     def _place(self, run: Run, staged: Sequence[Path], study: Path) -> None:
         for path in staged:

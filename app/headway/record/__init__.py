@@ -10,6 +10,7 @@ from headway.record.conformance import Conformance, Poor, check
 from headway.record.digests import digest
 from headway.record.files import (
     STATE_SUFFIX,
+    describes_run,
     is_run_file,
     read,
     read_batches,
@@ -45,6 +46,7 @@ __all__ = [
     "Run",
     "Spill",
     "check",
+    "describes_run",
     "digest",
     "is_run_file",
     "plain",

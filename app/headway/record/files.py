@@ -272,6 +272,14 @@ def generation_of(companion: Path) -> str:
     return read_metadata(companion).get(_GENERATION_KEY, b"").decode(errors="replace")
 
 
+def describes_run(path: Path) -> bool:
+    """Decide from its footer whether a file is a run file of any version, or of one damaged."""
+    try:
+        return RUN_KEY in (pq.read_metadata(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def is_run_file(path: Path) -> bool:
     """Decide by name whether a path is a run file and not a companion or a file being written."""
     return (

@@ -1,0 +1,143 @@
+"""Mappings to use again: those that come with Headway, and those saved in a library.
+
+A library keeps its mappings in the folder `.mappings`, one TOML file each.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from headway.errors import HeadwayError, MisuseError
+from headway.importers.mapped import events, tables, toml_files
+from headway.importers.mapped.mapping import Layout, Mapping
+from headway.importers.source import Source
+
+FOLDER = ".mappings"
+_BUILTIN = Path(__file__).parent / "builtin"
+_FORBIDDEN = set('/\\:*?"<>|')
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A mapping that can be named: `origin` is `built-in`, or the file in the library."""
+
+    mapping: Mapping
+    origin: str
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.mapping.name
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A file among the saved mappings that is none, and why."""
+
+    path: Path
+    message: str
+
+
+@cache
+def builtin() -> tuple[Saved, ...]:
+    """Return the mappings that come with Headway, by name."""
+    found = (toml_files.read(path) for path in sorted(_BUILTIN.glob("*.toml")))
+    return tuple(Saved(mapping, "built-in") for mapping in found)
+
+
+def listed(library: Path | None) -> tuple[list[Saved], list[Broken]]:
+    """Return the mappings of a library and the built-in ones, and the files that are broken.
+
+    A mapping of the library takes the place of a built-in one of its name.
+    """
+    own: list[Saved] = []
+    broken: list[Broken] = []
+    for path in sorted((library / FOLDER).glob("*.toml")) if library is not None else []:
+        try:
+            own.append(Saved(toml_files.read(path), str(path)))
+        except MisuseError as error:
+            broken.append(Broken(path, str(error)))
+    names = {saved.name for saved in own}
+    return [*own, *(saved for saved in builtin() if saved.name not in names)], broken
+
+
+def find(name: str, library: Path | None) -> Mapping:
+    """Return the mapping of a file, or else of a name.
+
+    Raises
+    ------
+    MisuseError
+        There is neither, or the file is no mapping.
+    """
+    path = Path(name)
+    if path.suffix == ".toml" or path.is_file():
+        return toml_files.read(path)
+    known, _ = listed(library)
+    for saved in known:
+        if saved.name == name:
+            return saved.mapping
+    where = f" and {library / FOLDER}" if library is not None else ""
+    raise MisuseError(
+        f"there is no mapping {name!r}; expected a TOML file, or one of "
+        f"{', '.join(saved.name for saved in known)} (built-in{where})"
+    )
+
+
+def save(mapping: Mapping, library: Path) -> Path:
+    """Write a mapping into a library, in place of one of its name, and return its file.
+
+    Raises
+    ------
+    MisuseError
+        Its name cannot be the name of a file.
+    OSError
+        The disk refuses.
+    """
+    name = mapping.name
+    if not name.isprintable() or _FORBIDDEN & set(name) or name != name.strip(" .") or not name:
+        raise MisuseError(
+            f"mapping {name!r} cannot be saved under its name; expected printable characters "
+            'without / \\ : * ? " < > | and without a dot or blank at either end'
+        )
+    folder = library / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.toml"
+    staged = folder / f".{uuid4().hex}"
+    try:
+        staged.write_text(toml_files.dumps(mapping), encoding="utf-8")
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)
+    return path
+
+
+def fits(mapping: Mapping, path: Path) -> bool:
+    """Return whether a file has the columns that a mapping was made for."""
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return False
+    try:
+        source = Source.open(path)
+        found = set(tables.columns(source, mapping.format))
+    except HeadwayError:
+        return False
+    return bool(found) and set(shape(mapping)) <= found
+
+
+def shape(mapping: Mapping) -> Sequence[str]:
+    """Return the columns that a fitting file has: as recorded, else those it must have."""
+    if mapping.made_for:
+        return mapping.made_for
+    optional = {column for field in mapping.fields if field.optional for column in field.source}
+    optional |= {fact.source for fact in mapping.facts if fact.source and fact.optional}
+    needed = [column for column in mapping.columns() if column not in optional]
+    is_events = mapping.format.layout is Layout.EVENTS
+    return [events.raw(column) for column in needed] if is_events else needed
+
+
+def fitting(path: Path, library: Path | None) -> list[Saved]:
+    """Return the saved and built-in mappings that a file fits, those of the library first."""
+    known, _ = listed(library)
+    return [saved for saved in known if fits(saved.mapping, path)]
