@@ -166,7 +166,7 @@ def test_what_was_not_reached_is_told_from_what_was_not_measured(small: Path) ->
 def test_several_paths_are_one_library(small: Path) -> None:
     with headway.open(small / "study" / "r0.parquet", str(SAMPLES)) as library:
         assert library.runs.height == 54
-        assert "22 runs; studies: study, vidur" in repr(library)
+        assert "54 runs; studies: study, vidur" in repr(library)
 
 
 def test_what_cannot_be_read_is_warned_of(small: Path) -> None:
