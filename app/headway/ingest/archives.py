@@ -42,7 +42,8 @@ def unpack(path: Path, folder: Path, allowed: Unpacking) -> None:
                 left -= _write(archive, entry, folder / _inside(path.name, entry), path.name, left)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise ImportRefusedError(
-            "damaged", f"{path.name} cannot be unpacked ({error}); pack it again, without a password"
+            "damaged",
+            f"{path.name} cannot be unpacked ({error}); pack it again, without a password",
         ) from error
 
 

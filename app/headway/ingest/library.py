@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from headway import record
+from headway import record, studies
 from headway.errors import RecordError
 from headway.model import RunInfo
 from headway.record import Run
@@ -56,6 +56,23 @@ class Library:
             ),
             None,
         )
+
+    def describe(self, study: str, folder: Path) -> None:
+        """Take over a study's `study.toml` and the files it names, where the library has none.
+
+        What the library has stays as it is: it may have been edited since.
+        """
+        target = self._folder / study
+        if (target / studies.FILE_NAME).exists():
+            return
+        said = studies.read(folder)
+        for name in (said.trace, said.trace_mapping, studies.FILE_NAME):
+            if name is not None and (folder / name).is_file():
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                # Renamed into place: a reader never sees half of it.
+                staged = target / f".{uuid4().hex}"
+                shutil.copyfile(folder / name, staged)
+                staged.replace(target / name)
 
     def add(self, runs: Sequence[Run]) -> None:
         """Write sealed runs, each in place of its former version in whatever study.
