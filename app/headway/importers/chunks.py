@@ -33,6 +33,21 @@ class ChunkCounts:
         self.n_gaps += len(gaps)
         self.n_near_zero += int((gaps < _NEAR_ZERO_US).sum())
 
+    def add_all(
+        self, gaps_us: npt.ArrayLike, counts: npt.NDArray[np.int64], n_tokens: npt.NDArray[np.int64]
+    ) -> None:
+        """Count answers by their gaps, end to end, how many each has, and its tokens.
+
+        Tokens that are not recorded are below 0.
+        """
+        gaps = np.asarray(gaps_us)
+        self.n_answers += len(counts)
+        self.n_differing += int((counts + 1 != n_tokens).sum())
+        self.n_chunks += len(gaps) + len(counts)
+        self.n_tokens += int(n_tokens[n_tokens > 0].sum())
+        self.n_gaps += len(gaps)
+        self.n_near_zero += int((gaps < _NEAR_ZERO_US).sum())
+
     def findings(self) -> Iterator[Finding]:
         """Yield what a reader of the gaps has to know."""
         if self.n_differing and self.n_tokens:

@@ -21,10 +21,11 @@ from headway.model import Finding, Severity
 SNIFF_BYTES = 8192
 # Thirty years: a time beyond it is damage, and would not fit the record's integers.
 MAX_SECONDS = 1e9
+# What UTF-8 with a byte order mark begins with.
+MARK = b"\xef\xbb\xbf"
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_MARK = b"\xef\xbb\xbf"  # of UTF-8 with a byte order mark
 _BLOCK_BYTES = 1 << 20
 
 Times = npt.NDArray[np.int64]
@@ -42,8 +43,8 @@ class Counter(StrEnum):
 class Source:
     """A request-level file: where it is, what it is called, and what identifies it.
 
-    The content is read by `text`, `lines` or `stream`. The first two refuse a file that is no
-    longer the one whose digest names the run, so that identity and content cannot part.
+    The content is read by `text`, `lines`, `whole` or `stream`. All but the last refuse a file
+    that is no longer the one whose digest names the run, so that identity and content cannot part.
 
     Parameters
     ----------
@@ -111,21 +112,12 @@ class Source:
         return decode(data, self.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each line that is not blank with its number from 1, a block in memory at a time.
-
-        Raises
-        ------
-        ImportRefusedError
-            The content is `damaged`, or has `changed` since it was identified.
-        """
-        with self.stream() as stream:
+        """Yield each line of the `whole` content that is not blank, with its number from 1."""
+        with self.whole() as stream:
             for number, line in enumerate(stream, start=1):
-                content = line.removeprefix(_MARK) if number == 1 else line
+                content = line.removeprefix(MARK) if number == 1 else line
                 if content.strip():
                     yield number, content
-        # Only what was read to its end is known to be the file that was identified.
-        with _refusing(self.name), self.path.open("rb") as raw:
-            self._check_unchanged(hashlib.file_digest(raw, "sha256").hexdigest())
 
     @contextmanager
     def stream(self) -> Iterator[io.BufferedReader]:
@@ -138,6 +130,27 @@ class Source:
         """
         with open_stream(self.path, self.name, self.watch) as stream:
             yield stream
+
+    @contextmanager
+    def whole(self) -> Iterator[io.BufferedReader]:
+        """Open the content as `stream` does, to be read to its end.
+
+        Raises
+        ------
+        ImportRefusedError
+            As `stream`; or it has `changed`, which is then the reason for any other refusal.
+        """
+        refusal = None
+        try:
+            with self.stream() as stream:
+                yield stream
+        except ImportRefusedError as error:
+            refusal = error
+        # Only what was read to its end is known to be the file that was identified.
+        with _refusing(self.name), self.path.open("rb") as raw:
+            self._check_unchanged(hashlib.file_digest(raw, "sha256").hexdigest())
+        if refusal is not None:
+            raise refusal
 
     def _check_unchanged(self, found: str) -> None:
         if found != self.sha256:
@@ -214,11 +227,16 @@ def decode(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ImportRefusedError(
-            "not_utf8",
-            f"{name} is not UTF-8 text (byte {error.start}); expected the file as the tool wrote "
-            "it: copy it again without re-encoding",
-        ) from error
+        raise not_utf8(name, error) from error
+
+
+def not_utf8(name: str, error: UnicodeDecodeError) -> ImportRefusedError:
+    """Return the refusal of a file that is not UTF-8."""
+    return ImportRefusedError(
+        "not_utf8",
+        f"{name} is not UTF-8 text (byte {error.start}); expected the file as the tool wrote "
+        "it: copy it again without re-encoding",
+    )
 
 
 def _codec(start: bytes) -> str | None:

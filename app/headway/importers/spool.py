@@ -1,15 +1,14 @@
 """Rows of a long source, gathered batch by batch so that memory does not grow with the file.
 
 Batches stay in memory while they are few. Beyond that they go to a temporary file that has no
-name any more and is mapped: its pages are the system's to drop, and it is gone with the process,
+name and is mapped in the end: its pages are the system's to drop, and it is gone with the process,
 however that ends.
 """
 
-import os
+import mmap
 import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -34,7 +33,7 @@ class Spool:
         self._batches: list[pa.RecordBatch] = []
         self._n_bytes = 0
         self._max_memory_bytes = max_memory_bytes
-        self._path: Path | None = None
+        self._file: IO[bytes] | None = None
         self._writer: pa.RecordBatchStreamWriter | None = None
 
     def add(self, row: Mapping[str, Any]) -> None:
@@ -49,30 +48,44 @@ class Spool:
         if len(self._rows) >= BATCH_ROWS:
             self._close_batch()
 
+    def extend(self, values: Mapping[str, Sequence[Any]]) -> None:
+        """Add requests by the columns that are known of them; a few thousand at a time.
+
+        Raises
+        ------
+        RecordError
+            A column is not of the record, or a value does not fit its type.
+        """
+        self._close_batch()
+        self._keep(requests_table(values))
+
     def table(self) -> pa.Table:
         """Return all requests in the order they were added, and forget them."""
         self._close_batch()
-        if self._writer is None or self._path is None:
+        if self._writer is None or self._file is None:
             batches, self._batches = self._batches, []
             return pa.Table.from_batches(batches) if batches else requests_table({"run_id": []})
         self._writer.close()
-        mapped = pa.memory_map(str(self._path), "r")
-        self._path.unlink()  # the mapping keeps the content alive
-        self._writer = self._path = None
-        return pa.ipc.open_stream(mapped).read_all()
+        self._file.flush()
+        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._file.close()  # the mapping keeps the content alive
+        self._writer = self._file = None
+        pa.default_memory_pool().release_unused()  # it keeps the room of all batches
+        return pa.ipc.open_stream(pa.py_buffer(mapped)).read_all()
 
     def close(self) -> None:
-        """Remove the temporary file of a source that could not be read to its end."""
-        if self._writer is not None and self._path is not None:
+        """Give up what was gathered of a source that could not be read to its end."""
+        if self._writer is not None and self._file is not None:
             self._writer.close()
-            self._path.unlink(missing_ok=True)
-            self._writer = self._path = None
+            self._file.close()
+            self._writer = self._file = None
 
     def _close_batch(self) -> None:
-        if not self._rows:
-            return
-        table = requests_table(columns(self._rows))
-        self._rows = []
+        if self._rows:
+            rows, self._rows = self._rows, []
+            self._keep(requests_table(columns(rows)))
+
+    def _keep(self, table: pa.Table) -> None:
         for batch in table.combine_chunks().to_batches():
             self._n_bytes += batch.nbytes
             if self._writer is None:
@@ -83,10 +96,9 @@ class Spool:
             self._spill(table.schema)
 
     def _spill(self, schema: pa.Schema) -> None:
-        handle, name = tempfile.mkstemp(prefix="headway-", suffix=".arrow")
-        os.close(handle)
-        self._path = Path(name)
-        self._writer = pa.ipc.new_stream(name, schema)
+        # Closed by `table` or `close`, and by the end of the process.
+        self._file = tempfile.TemporaryFile(prefix="headway-")  # noqa: SIM115
+        self._writer = pa.ipc.new_stream(self._file, schema)
         for batch in self._batches:
             self._writer.write_batch(batch)
         self._batches = []

@@ -1,6 +1,5 @@
 """Reading `vllm bench serve` results: recognised by their keys, checked once, then typed."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -8,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import orjson
 
 from headway.errors import ImportRefusedError
+from headway.importers.gap_lists import GapLists
+from headway.importers.json_stream import BLOCK_BYTES, DamagedJsonError, JsonStream
+from headway.importers.outcomes import last_line
 from headway.importers.source import (
     MAX_SECONDS,
     Source,
@@ -21,6 +21,7 @@ from headway.importers.source import (
     as_whole,
     decode,
     head,
+    not_utf8,
     read_bytes,
     tail,
     unreadable_sidecar,
@@ -51,8 +52,6 @@ _FEW_KEYS = 3
 _REQUIRED = ("input_lens", "output_lens", "ttfts", "itls")
 _OPTIONAL = ("latencies", "start_times", "queue_times", "errors")
 
-Gaps = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class Bench:
@@ -66,7 +65,7 @@ class Bench:
     input_lens: list[int | None]
     output_lens: list[int | None]
     ttfts: list[float | None]
-    itls: list[Gaps]
+    itls: GapLists
     errors: list[str]
     latencies: list[float | None] | None
     start_times: list[float | None] | None
@@ -89,7 +88,7 @@ class Bench:
 
     def n_chunks(self, row: int) -> int:
         """How many stream events arrived."""
-        return len(self.itls[row]) + 1 if self.answered(row) else len(self.itls[row])
+        return self.itls.count(row) + self.answered(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +115,8 @@ def claims(path: Path) -> bool:
     return (own >= 3 or (own >= 2 and shared >= 2)) and not keys & set(_OTHERS)
 
 
-def read(source: Source) -> list[Bench]:
-    """Read every result object of a file.
+def read(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[Bench]:
+    """Yield every result object of a file, of which only what is needed is ever in memory.
 
     Raises
     ------
@@ -125,52 +124,54 @@ def read(source: Source) -> list[Bench]:
         The file is damaged, of another tool, without rows (`aggregate_only`), or contradicts
         itself (`inconsistent`).
     """
-    return [_bench(source, value) for value in _objects(source)]
-
-
-def _objects(source: Source) -> list[dict[str, Any]]:
-    text = source.text()
-    try:
-        values = [orjson.loads(text)]
-    except orjson.JSONDecodeError:  # bare Infinity or NaN, several objects, or damage
-        values = list(_decoded(source, text))
-    for value in values:
-        if not isinstance(value, dict) or not set(value) & {*_OWN, *_SHARED}:
-            raise ImportRefusedError(
-                "foreign",
-                f"{source.name} is JSON, but not a result of `vllm bench serve`; expected an "
-                "object with request_throughput, num_prompts and lists of one entry per request",
-            )
-    return values
-
-
-def _decoded(source: Source, text: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder()
-    position, count = 0, 0
-    text = text.strip()
-    while position < len(text):
+    with source.whole() as blocks:
         try:
-            value, position = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, position) + 1
+            stream = JsonStream(blocks, block_bytes)
+            while stream.next():
+                yield _bench(source, _object(source, stream))
+        except UnicodeDecodeError as error:
+            raise not_utf8(source.name, error) from error
+        except DamagedJsonError as error:
             raise ImportRefusedError(
                 "damaged",
-                f"{source.name} is not whole JSON: object {count + 1}, which starts on line "
-                f"{line}, breaks off or is invalid ({_reason(error)}); copy the file again, or "
+                f"{source.name} is not whole JSON: object {error.document}, which starts on line "
+                f"{error.line}, breaks off or is invalid ({error.why}); copy the file again, or "
                 "repeat the benchmark",
             ) from error
-        count += 1
-        yield value
-        while position < len(text) and text[position].isspace():
-            position += 1
 
 
-def _reason(error: Exception) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
+def _object(source: Source, stream: JsonStream) -> dict[str, Any]:
+    value = _members(stream) if stream.is_object else stream.value()
+    if not isinstance(value, dict) or not set(value) & {*_OWN, *_SHARED}:
+        raise ImportRefusedError(
+            "foreign",
+            f"{source.name} is JSON, but not a result of `vllm bench serve`; expected an "
+            "object with request_throughput, num_prompts and lists of one entry per request",
+        )
+    return value
+
+
+def _members(stream: JsonStream) -> dict[str, Any]:
+    """Read an object, of its lists those that have a meaning here: not the texts, above all."""
+    value: dict[str, Any] = {}
+    for key in stream.members():
+        if not stream.is_list:
+            value[key] = stream.value()
+            continue
+        kept: list[Any] | GapLists = GapLists() if key == "itls" else []
+        for part in stream.elements():
+            if isinstance(kept, GapLists):
+                kept.add(part)
+            elif key == "errors":
+                kept += map(_error, part)
+            elif key in _REQUIRED or key in _OPTIONAL:
+                kept += part
+        value[key] = kept
+    return value
 
 
 def _bench(source: Source, value: dict[str, Any]) -> Bench:
-    missing = [name for name in _REQUIRED if not isinstance(value.get(name), list)]
+    missing = [name for name in _REQUIRED if not _is_list(value.get(name))]
     if missing:
         raise ImportRefusedError(
             "aggregate_only",
@@ -180,21 +181,25 @@ def _bench(source: Source, value: dict[str, Any]) -> Bench:
     lists = {name: value[name] for name in (*_REQUIRED, *_OPTIONAL) if name in value}
     _check_lengths(source, lists)
     return Bench(
-        scalars={key: entry for key, entry in value.items() if not isinstance(entry, list)},
+        scalars={key: entry for key, entry in value.items() if not _is_list(entry)},
         input_lens=[as_whole(entry) for entry in lists["input_lens"]],
         output_lens=[as_whole(entry) for entry in lists["output_lens"]],
         ttfts=_seconds(source, "ttfts", lists["ttfts"]) or [],
-        itls=[_gaps(source, row, entry) for row, entry in enumerate(lists["itls"])],
-        errors=[_error(entry) for entry in lists.get("errors", [""] * len(lists["ttfts"]))],
+        itls=_gaps(source, lists["itls"]),
+        errors=lists.get("errors", [""] * len(lists["ttfts"])),
         latencies=_seconds(source, "latencies", lists.get("latencies")),
         start_times=_seconds(source, "start_times", lists.get("start_times")),
         queue_times=_seconds(source, "queue_times", lists.get("queue_times")),
     )
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | GapLists)
+
+
 def _check_lengths(source: Source, lists: Mapping[str, Any]) -> None:
     for name, values in lists.items():
-        if not isinstance(values, list):
+        if not _is_list(values):
             raise _inconsistent(source, f"{name} is {type(values).__name__}; expected a list")
     lengths = {name: len(values) for name, values in lists.items()}
     if len(set(lengths.values())) > 1:
@@ -227,18 +232,15 @@ def _second(value: Any) -> float | None:
     return float(value) if abs(value) <= MAX_SECONDS else -1.0
 
 
-def _gaps(source: Source, row: int, values: Any) -> Gaps:
-    try:
-        gaps = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        gaps = np.asarray(np.nan)
-    if gaps.ndim != 1 or not ((gaps >= 0) & (gaps <= MAX_SECONDS)).all():
-        raise _inconsistent(source, f"itls[{row}] is no list of seconds")
+def _gaps(source: Source, gaps: GapLists) -> GapLists:
+    if gaps.wrong is not None:
+        raise _inconsistent(source, f"itls[{gaps.wrong}] is no list of seconds")
     return gaps
 
 
 def _error(value: Any) -> str:
-    return as_text(value if isinstance(value, str) or not value else str(value)) or ""
+    """Return the line of an error that names it: a traceback can be longer than all gaps."""
+    return last_line(as_text(value if isinstance(value, str) or not value else str(value)) or "")
 
 
 def _inconsistent(source: Source, what: str) -> ImportRefusedError:

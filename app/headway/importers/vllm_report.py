@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from headway.importers.chunks import ChunkCounts
 from headway.importers.source import as_number, as_text, as_whole
 from headway.importers.vllm_files import Bench, rate_rps
 from headway.importers.vllm_outcomes import Lengths, Verdict
@@ -18,7 +17,6 @@ from headway.model import (
     LoadKind,
     Manifest,
     Metric,
-    Outcome,
     Severity,
     ToolAggregate,
     ToolReport,
@@ -173,13 +171,11 @@ def findings(
     known: Lengths,
     has_workload: bool,
 ) -> list[Finding]:
-    """Return everything about a result that its reader should know."""
+    """Return what a reader should know of the times, counts and lengths of a result."""
     return [
         *_times(bench),
         *_counts(bench, successes),
         *_lengths(verdicts, known, has_workload),
-        *_chunks(bench, verdicts),
-        *_peak(bench),
     ]
 
 
@@ -276,22 +272,15 @@ def _lengths(verdicts: Sequence[Verdict], known: Lengths, has_workload: bool) ->
         )
 
 
-def _chunks(bench: Bench, verdicts: Sequence[Verdict]) -> Iterator[Finding]:
-    counts = ChunkCounts()
-    for row, verdict in enumerate(verdicts):
-        if verdict.outcome is Outcome.COMPLETED:
-            counts.add(bench.itls[row] * 1e6, bench.output_lens[row])
-    yield from counts.findings()
-
-
-def _peak(bench: Bench) -> Iterator[Finding]:
-    peak = as_number(bench.scalars.get("max_output_tokens_per_s"))
+def peak(bench: Bench) -> Iterator[Finding]:
+    """Yield that the tool's peak cannot be one of tokens, where that shows."""
+    most = as_number(bench.scalars.get("max_output_tokens_per_s"))
     mean = as_number(bench.scalars.get("output_throughput"))
-    if peak is not None and mean is not None and 0 < peak < mean:
+    if most is not None and mean is not None and 0 < most < mean:
         yield Finding(
             "peak_below_average",
             Severity.INFO,
             1,
-            f"the tool's peak of {peak:.4g} output tok/s is below its mean of {mean:.4g}: the "
+            f"the tool's peak of {most:.4g} output tok/s is below its mean of {mean:.4g}: the "
             "peak counts chunks, not tokens",
         )
