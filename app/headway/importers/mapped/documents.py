@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -22,6 +23,8 @@ from headway.importers.source import Source
 # A document is held in memory whole, at several times its size.
 MOST_DOCUMENT_BYTES = 1 << 30
 _BATCH_ROWS = 65_536
+# Documents to look through for rows, where their place holds none.
+_MOST_SAMPLED = 1_000
 _EXACT = 2**53
 
 Stack = list[tuple[Any, int]]
@@ -78,7 +81,7 @@ def _flush(held: dict[str, list[Any]], batches: dict[str, list[pl.Series]]) -> N
 def first_rows(source: Source, form: Format, limit: int) -> list[Stack]:
     """Return the first requests, each with the objects around it."""
     found: list[Stack] = []
-    for place, document in documents(source, Damage()):
+    for place, document in islice(documents(source, Damage()), _MOST_SAMPLED):
         for path in form.rows or ("",):
             for stack in within(document, path, place):
                 if len(found) >= limit:
