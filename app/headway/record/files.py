@@ -20,6 +20,7 @@ _RUN_KEY = b"headway.run"
 _SCHEMA_KEY = b"headway.schema"
 _GENERATION_KEY = b"headway.generation"
 _INFO = TypeAdapter(RunInfo)
+_ADDED = ("mapping", "mapping_sha256")
 # Steps and sample times rise steadily: as differences they take a twelfth of the space.
 _RISING = ("at_us", "step")
 _REPEATING = ["run_id", "phase", "segment", "outcome", "outcome_basis", "reason", "replica"]
@@ -40,9 +41,18 @@ def seal(run: Run) -> Run:
         stamp = pa.array([run.info.run_id] * state.num_rows, pa.string())
         state = state.set_column(0, STATE.field(0), stamp)
     info = replace(run.info, rows_sha256=digest(requests), generation="")
-    parts = [_INFO.dump_json(info), b"" if state is None else digest(state).encode()]
+    parts = [_described(info), b"" if state is None else digest(state).encode()]
     generation = hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
     return Run(replace(info, generation=generation), requests, state)
+
+
+def _described(info: RunInfo) -> bytes:
+    """Return a description as JSON.
+
+    Members added after the first release are left out where they are unknown, so that a run keeps
+    its generation.
+    """
+    return _INFO.dump_json(info, exclude={n for n in _ADDED if getattr(info, n) is None})
 
 
 def write(run: Run, directory: Path) -> list[Path]:
@@ -65,7 +75,7 @@ def write(run: Run, directory: Path) -> list[Path]:
         _write_state(run.state.replace_schema_metadata({_GENERATION_KEY: generation}), state_path)
         written.append(state_path)
     table = run.requests.replace_schema_metadata(
-        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _INFO.dump_json(run.info)}
+        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _described(run.info)}
     )
     path = directory / f"{run.info.run_id}.parquet"
     pq.write_table(
