@@ -84,6 +84,37 @@ def test_lines_that_are_no_json_are_counted(tmp_path: Path) -> None:
     assert "first: line 2, 3" in found.info.findings[0].message
 
 
+@pytest.mark.parametrize("content", [b"[" + ROW.strip() + b"]", b"[\n" + ROW + b"]", ROW])
+@pytest.mark.parametrize("packed", [False, True])
+def test_documents_have_a_limit_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, packed: bool
+) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert run(path, SAID).info.n_offered == 1
+    monkeypatch.setattr(documents, "MOST_DOCUMENT_BYTES", 20)
+    refused = refusal(lambda: run(path, SAID))
+    assert refused is not None
+    assert refused.code == "too_long"
+
+
+@pytest.mark.parametrize("content", [ROW * 3, b"sent,ttft,ok\n1,2,true\n"])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(content)
+    source = Source.open(path)
+    path.write_bytes(content + content.splitlines()[-1] + b"\n")
+    refused = refusal(lambda: list(mapped.apply(source, SAID)))
+    assert refused is not None
+    assert refused.code == "changed"
+
+
+def test_a_byte_order_mark_is_no_part_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + ROW)
+    assert run(path, SAID).info.n_offered == 1
+
+
 def test_blank_rows_of_a_csv_are_no_requests(tmp_path: Path) -> None:
     text = "sent,ttft,ok\r\n1,2,true\r\n\r\n,,\r\n2,x,false\r\n3,1,true\r\n"
     found = run(written(tmp_path, "t.csv", text), SAID)

@@ -170,12 +170,8 @@ def read(source: Source, form: Format, wanted: Sequence[str], limit: int | None 
         rows = (chosen if limit is None else chosen.head(limit)).collect()
     except pl.exceptions.PolarsError as error:
         raise _damaged(source, kind, error) from error
-    if limit is None and Source.open(source.path, source.name).sha256 != source.sha256:
-        raise ImportRefusedError(
-            "changed",
-            f"{source.name} changed while it was read; expected a file that is complete: import "
-            "it again when the benchmark has ended",
-        )
+    if limit is None:
+        documents.check_unchanged(source)
     return Table(rows.drop(_BLANK), blank=rows[_BLANK])
 
 
