@@ -30,7 +30,8 @@ def library(tmp_path: Path) -> Path:
 
 def started(library: Path, *paths: Path, limits: Limits | None = None) -> Apart:
     scratch = library.parent / "scratch"
-    return Apart(paths or (VLLM,), library, scratch, Settings(study="s"), limits=limits)
+    said = Settings(study="s")
+    return apart.importing(paths or (VLLM,), library, scratch, said, limits=limits or Limits())
 
 
 def behaving(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
@@ -42,7 +43,7 @@ def test_it_reports_what_an_import_reports(library: Path, tmp_path: Path) -> Non
     over = started(library).wait()
     same = ingest.import_paths([VLLM.resolve()], tmp_path / "other", Settings(study="s"))
     assert over.failure is None
-    assert over.report == ingest.report_json(same)
+    assert over.result == ingest.report_json(same)
     (path,) = (path for path in library.glob("*/*.parquet") if record.is_run_file(path))
     assert record.problems(record.read(path)) == []
     assert not (tmp_path / "scratch").exists()
@@ -51,7 +52,7 @@ def test_it_reports_what_an_import_reports(library: Path, tmp_path: Path) -> Non
 def test_a_refused_file_is_a_report_too(library: Path, tmp_path: Path) -> None:
     bad = tmp_path / "run=0.json"
     bad.write_bytes(b"{")
-    report = started(library, bad).wait().report
+    report = started(library, bad).wait().result
     assert report is not None
     assert [entry["code"] for entry in report["refused"]] == ["damaged"]
 
@@ -83,7 +84,7 @@ def test_a_death_says_which_file_and_why(
 
 def test_an_allocation_without_end_is_stopped(library: Path) -> None:
     over = started(library, limits=Limits(memory_bytes=64 << 20)).wait()
-    assert over.report is None
+    assert over.result is None
     assert over.failure is not None
     assert "0.1 GB of memory" in over.failure or "ended the process" in over.failure
     assert not library.exists() or not list(library.rglob("*"))
@@ -122,3 +123,27 @@ def test_a_file_larger_than_allowed_is_not_written(library: Path) -> None:
     assert over.failure is not None
     assert "0.0 GB in one file" in over.failure
     assert not [path for path in library.rglob("*") if path.is_file()]
+
+
+def test_a_mapping_is_proposed_and_tried_apart(library: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(
+        "id,start_s,ttft_ms,e2e_ms,status\n1,0.5,100,300,ok\n2,1.5,120,,error\n", "utf-8"
+    )
+    proposed = apart.proposing(path, library, tmp_path / "first").wait().result
+    assert proposed is not None
+    assert "ttft_us" in proposed["mapping"]
+    assert proposed["questions"]
+    shown = apart.previewing(path, proposed["mapping"], tmp_path / "second").wait().result
+    assert shown is not None
+    (ttft,) = [each for each in shown["fields"] if each["target"] == "ttft_us"]
+    assert ttft["becomes"] == [100_000, 120_000]
+    assert shown["is_usable"] is False
+
+
+def test_a_table_that_cannot_be_read_says_so_apart(library: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    over = apart.proposing(path, library, tmp_path / "first").wait()
+    assert over.result is None
+    assert "mine.parquet" in (over.failure or "")

@@ -1,4 +1,4 @@
-"""An import in a process of its own, under limits, for files that nobody vouches for.
+"""Reading in a process of its own, under limits, for files that nobody vouches for.
 
 A crafted or corrupt file can crash a parser or make it allocate without end. Here that ends the
 process and becomes a sentence; the dashboard and the library stay as they were.
@@ -51,52 +51,78 @@ class Limits:
     unpacking: Unpacking = field(default_factory=Unpacking)
 
 
+_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far an import is: under way, or over with a report or with why there is none."""
+    """How far a task is: under way, or over with a result or with why there is none."""
 
     n_done: int = 0
     n_sources: int = 0
     name: str = ""
     share: float = 0.0
-    report: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
     failure: str | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen."""
-        return self.report is not None or self.failure is not None
+        return self.result is not None or self.failure is not None
+
+
+def importing(
+    paths: Sequence[Path],
+    library: Path,
+    scratch: Path,
+    settings: Settings,
+    mapping: mapped.Mapping | None = None,
+    limits: Limits = _LIMITS,
+) -> "Apart":
+    """Start an import; its result is the document of `headway import --json`."""
+    asked = {
+        "task": "import",
+        "paths": [str(path.resolve()) for path in paths],
+        "library": str(library.resolve()),
+        "settings": {"study": settings.study, "policy": settings.policy, "set": dict(settings.set)},
+        "mapping": None if mapping is None else mapped.dumps(mapping),
+    }
+    return Apart(asked, scratch, limits, library)
+
+
+def proposing(path: Path, library: Path, scratch: Path, limits: Limits = _LIMITS) -> "Apart":
+    """Start to propose a mapping for a table, which says it as TOML, with reasons and questions."""
+    asked = {"task": "propose", "path": str(path.resolve()), "library": str(library.resolve())}
+    return Apart(asked, scratch, limits)
+
+
+def previewing(path: Path, mapping: str, scratch: Path, limits: Limits = _LIMITS) -> "Apart":
+    """Start to show what the first rows of a table become through a mapping, given as TOML."""
+    return Apart(
+        {"task": "preview", "path": str(path.resolve()), "mapping": mapping}, scratch, limits
+    )
 
 
 class Apart:
-    """An import under way in a child process; `state` tells how far it is, from any thread.
+    """A task under way in a child process; `state` tells how far it is, from any thread.
 
     Parameters
     ----------
-    paths
-        Files, folders and zips to import.
-    library
-        Folder of the library that the runs go into.
+    asked
+        The request, as `headway.ingest.worker` reads it.
     scratch
         Folder for the child's temporary files, made here and removed at the end.
-    settings, mapping
-        What the user states; what the columns of a table mean.
     limits
         What it may take.
+    library
+        Library that it writes into, if it does.
     """
 
     def __init__(
-        self,
-        paths: Sequence[Path],
-        library: Path,
-        scratch: Path,
-        settings: Settings,
-        mapping: mapped.Mapping | None = None,
-        limits: Limits | None = None,
+        self, asked: dict[str, Any], scratch: Path, limits: Limits, library: Path | None = None
     ) -> None:
-        self._limits = limits or Limits()
-        self._library, self._scratch = library, scratch
-        self._state = State()
+        self._limits, self._library, self._scratch = limits, library, scratch
+        self._state = State(name=Path(asked.get("path", "")).name)
         self._is_cancelled = self._is_late = False
         scratch.mkdir(mode=0o700, parents=True)
         self._process = subprocess.Popen(  # noqa: S603 our own interpreter and module
@@ -108,8 +134,11 @@ class Apart:
             cwd=scratch,
             start_new_session=True,
         )
-        self._request = self._asked(paths, settings, mapping)
-        self._clock = threading.Timer(self._limits.wall_s, self._end_late)
+        bounds = asdict(limits)
+        self._request = orjson.dumps(
+            asked | {"unpacking": bounds.pop("unpacking"), "limits": bounds}
+        )
+        self._clock = threading.Timer(limits.wall_s, self._end_late)
         self._clock.daemon = True
         self._clock.start()
         self._reader = threading.Thread(target=self._follow, daemon=True)
@@ -131,25 +160,6 @@ class Apart:
         self._kill()
         self._reader.join(_PATIENCE_S)
 
-    def _asked(
-        self, paths: Sequence[Path], settings: Settings, mapping: mapped.Mapping | None
-    ) -> bytes:
-        limits = asdict(self._limits)
-        return orjson.dumps(
-            {
-                "paths": [str(path.resolve()) for path in paths],
-                "library": str(self._library.resolve()),
-                "settings": {
-                    "study": settings.study,
-                    "policy": settings.policy,
-                    "set": dict(settings.set),
-                },
-                "mapping": None if mapping is None else mapped.dumps(mapping),
-                "unpacking": limits.pop("unpacking"),
-                "limits": limits,
-            }
-        )
-
     def _follow(self) -> None:
         """Read the child's events until it ends, and clean up after it."""
         failure = None
@@ -166,23 +176,24 @@ class Apart:
             code = self._process.wait()
             self._clock.cancel()
             shutil.rmtree(self._scratch, ignore_errors=True)
-            remove_stale_staging(self._library)
-        if self._state.report is None:
+            if self._library is not None:
+                remove_stale_staging(self._library)
+        if self._state.result is None:
             said = failure or self._why(code)
             self._state = State(name=self._state.name, failure=said)
 
     def _take(self, event: dict[str, Any]) -> str | None:
-        """Take in an event; return why there will be no report, if it says so."""
+        """Take in an event; return why there will be no result, if it says so."""
         if "step" in event:
             self._state = State(**event["step"])
-        elif "report" in event:
-            self._state = State(report=event["report"])
+        elif "result" in event:
+            self._state = State(result=event["result"])
         elif "memory" in event:
             return self._too_much(f"{self._limits.memory_bytes / 1e9:.1f} GB of memory")
         return event.get("refused")
 
     def _why(self, code: int) -> str:
-        """Say in words why the child ended without a report."""
+        """Say in words why the child ended without a result."""
         if self._is_cancelled:
             return "Cancelled. What was imported before stays; nothing is left half done."
         if self._is_late:

@@ -1,4 +1,4 @@
-"""The process in which an import of untrusted files runs: one request in, events out.
+"""The process in which untrusted files are read: one request in, events out.
 
 The request is a JSON object on standard input, the events are JSON objects on standard output, one
 a line; see `headway.ingest.apart`, which starts it and reads them.
@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ _EVERY_S = 0.1
 
 
 def main() -> None:
-    """Read the request, take on its limits, import, and tell how it went."""
+    """Read the request, take on its limits, do what it asks, and tell how it went."""
     request = orjson.loads(sys.stdin.buffer.read())
     _limit(request["limits"])
     try:
-        _tell({"report": _import(request)})
+        _tell({"result": _TASKS[request["task"]](request)})
     except HeadwayError as error:
         _tell({"refused": str(error)})
     except MemoryError:
@@ -46,6 +47,24 @@ def _import(request: dict[str, Any]) -> dict[str, Any]:
         unpacking=Unpacking(**request["unpacking"]),
     )
     return ingest.report_json(report)
+
+
+def _propose(request: dict[str, Any]) -> dict[str, Any]:
+    found = mapped.propose(Path(request["path"]), Path(request["library"]))
+    return {
+        "mapping": mapped.dumps(found.mapping),
+        "known": found.known,
+        "lines": [asdict(line) for line in found.lines],
+        "questions": [asdict(question) for question in found.questions],
+    }
+
+
+def _preview(request: dict[str, Any]) -> dict[str, Any]:
+    found = mapped.preview(Path(request["path"]), mapped.loads(request["mapping"]))
+    return asdict(found) | {"is_usable": found.is_usable}
+
+
+_TASKS = {"import": _import, "propose": _propose, "preview": _preview}
 
 
 class _Teller:
@@ -73,7 +92,7 @@ class _Teller:
 
 
 def _tell(event: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(event) + b"\n")
+    sys.stdout.buffer.write(orjson.dumps(event, default=str) + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -17,7 +17,8 @@ import streamlit as st
 
 from headway import record
 from headway.importers import mapped
-from headway.ingest.apart import Apart, Limits
+from headway.ingest import apart
+from headway.ingest.apart import Apart
 from headway.ingest.library import is_alive
 from headway.ingest.settings import Settings
 
@@ -73,14 +74,13 @@ class Workspace:
         """Import a batch in a process of its own."""
         # Packed files are folders of their own, so that they are unpacked; the rest is one folder.
         packed = [batch.folder / name for name in batch.names if name.lower().endswith(".zip")]
-        self.job = Apart(
-            [batch.folder, *packed] if mapping is None else [batch.folder],
-            self.library,
-            self.folder / "scratch" / uuid4().hex,
-            batch.settings,
-            mapping,
-            Limits(),
+        self.job = apart.importing(
+            [batch.folder, *packed], self.library, self.scratch(), batch.settings, mapping
         )
+
+    def scratch(self) -> Path:
+        """Return the name of a new folder for a task's temporary files."""
+        return self.folder / "scratch" / uuid4().hex
 
     def remove(self, run_id: str) -> None:
         """Remove a run of the session and its companions."""
