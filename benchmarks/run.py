@@ -8,8 +8,9 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event, Thread
 from time import process_time
 
 import numpy as np
@@ -212,6 +213,77 @@ def bench_queries(folder: Path, n_runs: int, n_requests: int, n_gaps: int) -> li
     ]
 
 
+class PeakMemory(Thread):
+    """Watches the memory that this process holds beyond what it held before; Linux only.
+
+    Pages of mapped files do not count: the system takes them back when it needs them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._done = Event()
+        self._before = self._now()
+        self.bytes = 0
+
+    def __enter__(self) -> "PeakMemory":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self.join()
+
+    def run(self) -> None:
+        """Look every few milliseconds."""
+        while not self._done.wait(0.002):
+            self.bytes = max(self.bytes, self._now() - self._before)
+
+    @staticmethod
+    def _now() -> int:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return next(
+            int(line.split()[1]) * 1024
+            for line in status.splitlines()
+            if line.startswith("RssAnon")
+        )
+
+
+def bench_record(folder: Path, n_requests: int, n_gaps: int) -> list[Measured]:
+    """Seal and write a run mapped from a file, against compressing its lists and no more."""
+    folder.mkdir()
+    one = synthetic_run(0, record.ROW_GROUP_REQUESTS, n_gaps)
+    n_batches = -(-n_requests // one.requests.num_rows)
+    spilled = folder / "spilled.arrow"
+    with (
+        pa.OSFile(str(spilled), "wb") as sink,
+        pa.ipc.new_file(sink, record.REQUESTS) as writer,
+    ):
+        for place in range(n_batches):
+            first = place * one.requests.num_rows
+            index = pa.array(np.arange(first, first + one.requests.num_rows, dtype="int32"))
+            writer.write_table(one.requests.set_column(1, record.REQUESTS.field(1), index))
+    with pa.memory_map(str(spilled)) as mapped:
+        requests = pa.ipc.open_file(mapped).read_all()
+        info = replace(one.info, n_offered=requests.num_rows)
+        with PeakMemory() as peak:
+            ours = cpu_s(
+                lambda: record.write(record.seal(record.Run(info, requests)), folder), repeats=1
+            )
+        least = cpu_s(
+            lambda: pq.write_table(
+                requests.select(["chunk_gaps_us"]), folder / "least.parquet", compression="zstd",
+                compression_level=9, row_group_size=record.ROW_GROUP_REQUESTS,
+                use_dictionary=False, use_byte_stream_split=True,
+            ), repeats=1,
+        )  # fmt: skip
+    named = f"{requests.num_rows} mapped requests"
+    return [
+        Measured(f"seal, write {named}", "writing their gaps and nothing else", ours / least),
+        Measured("memory for that", "a request", peak.bytes / requests.num_rows, "bytes"),
+        Measured("memory for that", "the mapped table", peak.bytes / requests.nbytes),
+    ]
+
+
 BARE_JOIN = """
     SELECT
         request_index, a.scheduled_us, a.sent_us, b.sent_us, a.outcome::VARCHAR, b.outcome::VARCHAR,
@@ -262,7 +334,9 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as name:
         importing = Path(name) / "import"
         importing.mkdir()
-        found = bench_import(importing, said.requests, said.gaps)
+        # First, while this process holds no memory that could be used again.
+        found = bench_record(Path(name) / "record", said.pairs, said.gaps)
+        found += bench_import(importing, said.requests, said.gaps)
         found += bench_queries(Path(name) / "library", said.runs, said.requests, said.gaps)
         found += bench_comparison(Path(name) / "pairs", said.pairs)
     sys.stdout.write(

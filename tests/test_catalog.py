@@ -1,13 +1,15 @@
 """A library opens whole, and one bad file leaves the others alone."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headway import catalog
+from headway import catalog, record
 from headway.errors import MisuseError
 from headway.model import Finding, Load, LoadKind, Severity
 from libraries import make_run, open_runs, write
@@ -115,3 +117,62 @@ def test_a_run_belongs_to_the_study_it_names(tmp_path: Path) -> None:
     assert opened.studies["named"].name == "named"
     assert opened.studies["named"].title == "Moved"
     assert [run.run_id for run in opened.of_study("named")] == ["r0"]
+
+
+def unsealed(run: record.Run, folder: Path) -> Path:
+    """Write a run as another program may: text and lists its own way, and without digests."""
+    path = write(run, folder)
+    table = pq.read_table(path)
+    said = json.loads(table.schema.metadata[b"headway.run"])
+    del said["rows_sha256"], said["generation"]
+    large = pa.schema(
+        [
+            (field.name, pa.large_string() if field.type == pa.string() else field.type)
+            for field in table.schema
+        ],
+        table.schema.metadata | {b"headway.run": json.dumps(said).encode()},
+    )
+    pq.write_table(table.cast(large), path)
+    return path
+
+
+def test_the_digest_of_rows_is_worked_out_where_a_writer_left_it_out(tmp_path: Path) -> None:
+    run = make_run([{"reason": "r"}, {"chunk_gaps_us": [1, 2]}])
+    path = unsealed(run, tmp_path)
+    assert record.read_info(path).rows_sha256 == ""
+    opened = catalog.open_catalog([tmp_path])
+    assert opened.run("r0").rows_sha256 == run.info.rows_sha256
+    assert record.read(path).requests.equals(run.requests)
+
+
+def test_data_without_digests_are_told_apart(tmp_path: Path) -> None:
+    def digest(rows: list[dict[str, Any]], **changes: Any) -> str:
+        unsealed(make_run(rows, **changes), tmp_path)
+        return catalog.open_catalog([tmp_path]).digest
+
+    first = digest([{"sent_us": 1}])
+    assert digest([{"sent_us": 1}]) == first
+    assert digest([{"sent_us": 2}]) != first
+    assert digest([{"sent_us": 1}], label="changed") != first
+
+
+@pytest.mark.parametrize("damage", ["half", "below zero"])
+def test_a_run_with_a_broken_companion_is_left_out_whole(damage: str, tmp_path: Path) -> None:
+    write(make_run([{}], "r0"), tmp_path)
+    path = write(make_run([{}, {}], "r1", state=[{"at_us": 0, "running": 1}]), tmp_path)
+    companion = path.with_name("r1.state.parquet")
+    table = pq.read_table(companion)
+    if damage == "half":
+        companion.write_bytes(companion.read_bytes()[:100])
+    else:
+        place = table.schema.get_field_index("running")
+        minus = pa.array([-1], pa.int32())
+        pq.write_table(table.set_column(place, table.schema.field(place), minus), companion)
+    opened = catalog.open_catalog([tmp_path])
+    assert [bad.path for bad in opened.broken] == [path]
+    for name in ("requests", "chunks"):
+        rows = opened.connection.execute(f"SELECT DISTINCT run_id FROM {name}")  # noqa: S608
+        assert rows.fetchall() == [("r0",)]
+    alone = catalog.open_catalog([path])
+    assert [bad.path for bad in alone.broken] == [path]
+    assert alone.connection.execute("SELECT count(*) FROM requests").fetchall() == [(0,)]

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from commands import SUMMARY_KEYS, document, headway
 from headway import sql
+from headway.analyses.asking import parse_window
 from headway.cli import main
-from headway.cli.parsing import parse_percentiles, parse_window
+from headway.cli.parsing import parse_percentiles
 from headway.errors import MisuseError
 from headway.model import Outcome, Window
 from libraries import make_run, write

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import click
+import pyarrow as pa
 import pytest
 
-from headway import cli, sql
-from headway.model import Basis, Metric, Outcome, Status, Stratum
+from headway import cli, record, sql
+from headway.model import Basis, Load, Manifest, Metric, Outcome, RunInfo, Status, Stratum
 
 DOCS = Path(__file__).parents[1] / "docs"
 METHODS = (DOCS / "methods.md").read_text(encoding="utf-8")
+FORMATS = (DOCS / "formats.md").read_text(encoding="utf-8")
 CLI = (DOCS / "cli.md").read_text(encoding="utf-8")
 
 
@@ -64,3 +67,47 @@ def test_every_option_of_a_command_is_described(command: str, option: str) -> No
 def test_the_documents_of_the_command_line_name_every_word_they_use() -> None:
     words = [*Outcome, *Status]
     assert [word.value for word in words if f"`{word.value}`" not in CLI] == []
+
+
+TYPES = {
+    pa.string(): "STRING",
+    pa.int32(): "INT32",
+    pa.int64(): "INT64",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+}
+
+
+def cells(heading: str) -> list[list[str]]:
+    """Return the rows of the table under a heading of docs/formats.md."""
+    (part,) = [each for each in FORMATS.split("\n### ") if each.startswith(heading)]
+    lines = [line for line in part.split("\n## ")[0].splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("heading", "schema"), [("Columns", record.REQUESTS), ("Companions", record.STATE)]
+)
+def test_the_columns_of_the_record_are_the_documented_ones(heading: str, schema: pa.Schema) -> None:
+    described = [(name.strip("`"), kind) for name, kind, _ in cells(heading)]
+    assert described == [(f.name, TYPES.get(f.type, "LIST of INT32")) for f in schema]
+    lists = [field.type for field in schema if field.type not in TYPES]
+    assert [str(kind) for kind in lists] == ["list<element: int32 not null>"] * len(lists)
+
+
+def test_the_rules_of_the_record_are_the_documented_ones() -> None:
+    assert [rule.strip("`") for rule, _ in cells("Rules")] == list(record.RULES)
+
+
+@pytest.mark.parametrize(
+    "word", [f.name for kind in (RunInfo, Load, Manifest) for f in fields(kind)]
+)
+def test_every_member_of_a_description_is_documented(word: str) -> None:
+    assert f"`{word}`" in FORMATS
+
+
+def test_the_metadata_and_the_version_are_documented() -> None:
+    assert f"| `headway.schema` | version of this layout: `{record.SCHEMA_VERSION}` |" in FORMATS
+    assert f"row groups of {record.ROW_GROUP_REQUESTS:,} requests" in FORMATS
+    for key in ("headway.run", "headway.generation"):
+        assert f"`{key}`" in FORMATS

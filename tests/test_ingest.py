@@ -2,17 +2,20 @@
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from headway import ingest, record
+from headway import ingest, record, studies
 from headway.errors import MisuseError
 from headway.ingest import Report, Settings
+from headway.ingest.archives import Unpacking
 from headway.ingest.settings import check_study
-from headway.model import LoadKind, Outcome
+from headway.model import IndexBasis, LoadKind, Objective, Outcome
 
 FIXTURES = Path(__file__).parent / "importers"
 VLLM = FIXTURES / "vllm" / "faults-proxy-rate5"
@@ -105,14 +108,14 @@ def test_a_workload_alone_is_skipped(bring: type_import, tmp_path: Path) -> None
     assert bring(tmp_path / "w").skipped == (path,)
 
 
-def test_run_files_in_a_folder_are_skipped(
-    bring: type_import, library: Path, tmp_path: Path
-) -> None:
-    bring(VLLM)
-    other = ingest.import_paths([library], tmp_path / "other")
-    assert len(other.skipped) == 1
-    assert (other.imported, other.refused) == ((), ())
-    assert not (tmp_path / "other").exists()
+def test_a_library_in_the_folder_that_is_named_is_left_alone(tmp_path: Path) -> None:
+    shutil.copytree(VLLM, tmp_path / "results")
+    library = tmp_path / "library"
+    ingest.import_paths([tmp_path], library)
+    before = snapshot(library)
+    report = ingest.import_paths([tmp_path], library)
+    assert [item.info.importer for item in report.imported] == ["vllm"]
+    assert snapshot(library) == before
 
 
 def test_importing_again_replaces_and_says_what_changed(
@@ -311,12 +314,104 @@ def test_a_missing_file_is_not_found(bring: type_import, tmp_path: Path) -> None
     assert refused.code == "not_found"
 
 
-def test_a_run_file_is_not_a_source(bring: type_import, library: Path, tmp_path: Path) -> None:
+def test_a_run_file_is_taken_as_it_is(bring: type_import, library: Path, tmp_path: Path) -> None:
+    (imported,) = bring(VLLM, study="mine").imported
+    (path,) = run_files(library)
+    (again,) = ingest.import_paths([path], tmp_path / "other").imported
+    assert again.info == imported.info
+    (copied,) = run_files(tmp_path / "other")
+    assert copied.relative_to(tmp_path / "other") == path.relative_to(library)
+    assert copied.read_bytes() == path.read_bytes()
+
+
+def test_a_run_file_brings_its_state(library: Path, tmp_path: Path) -> None:
+    ingest.import_paths([FIXTURES / "vidur" / "sarathi-qps4"], library)
+    report = ingest.import_paths([library], tmp_path / "other")
+    assert len(report.imported) == 1
+    assert not report.refused
+    assert not report.skipped
+    (companion,) = (tmp_path / "other").rglob("*.state.parquet")
+    (original,) = library.rglob("*.state.parquet")
+    assert companion.read_bytes() == original.read_bytes()
+
+
+def test_a_run_file_that_breaks_a_rule_is_refused(
+    bring: type_import, library: Path, tmp_path: Path
+) -> None:
     bring(VLLM)
     (path,) = run_files(library)
-    report = ingest.import_paths([path], tmp_path / "other")
-    assert [entry.code for entry in report.refused] == ["foreign"]
-    assert "opened as it is" in report.refused[0].message
+    table = pq.read_table(path)
+    metadata = table.schema.metadata
+    pq.write_table(table.slice(1).replace_schema_metadata(metadata), tmp_path / path.name)
+    (refused,) = ingest.import_paths([tmp_path / path.name], tmp_path / "other").refused
+    assert refused.code in ("invalid_record", "offered")
+    assert run_files(tmp_path / "other") == []
+
+
+def packed(folder: Path, *sources: tuple[str, Path]) -> Path:
+    path = folder / "results.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, source in sources:
+            archive.writestr(zipfile.ZipInfo(name), source.read_bytes())
+    return path
+
+
+def test_a_zip_is_a_folder(bring: type_import, tmp_path: Path) -> None:
+    files = [(f"sweep/rate4/{path.name}", path) for path in VLLM.iterdir()]
+    path = packed(tmp_path, *files, ("sweep/__MACOSX/._result.json", VLLM / "result.json"))
+    report = bring(path)
+    (imported,) = report.imported
+    assert imported.source == path / "sweep" / "rate4" / "result.json"
+    assert imported.info.source_name == "sweep/rate4/result.json"
+    assert imported.info.index_basis is IndexBasis.PLAN
+    assert not report.skipped
+
+
+@pytest.mark.parametrize("name", ["../result.json", "/etc/result.json", "a/../../b.json", "C:\b"])
+def test_a_zip_cannot_write_elsewhere(
+    name: str, bring: type_import, library: Path, tmp_path: Path
+) -> None:
+    (refused,) = bring(packed(tmp_path, (name, VLLM / "result.json"))).refused
+    assert refused.code == "inconsistent"
+    assert "leads out of it" in refused.message
+    assert not library.exists()
+
+
+def test_a_zip_unpacks_within_limits(library: Path, tmp_path: Path) -> None:
+    path = packed(tmp_path, ("result.json", VLLM / "result.json"))
+    small = Unpacking(n_bytes=1000)
+    (refused,) = ingest.import_paths([path], library, unpacking=small).refused
+    assert refused.code == "too_long"
+    # A directory that lies about the size is found out while unpacking.
+    data = path.read_bytes()
+    size = (VLLM / "result.json").stat().st_size
+    lying = data.replace(size.to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    path.write_bytes(lying)
+    (refused,) = ingest.import_paths([path], library, unpacking=small).refused
+    assert refused.code in ("too_long", "damaged")
+    assert not library.exists()
+
+
+def test_a_cut_zip_is_damaged(bring: type_import, tmp_path: Path) -> None:
+    path = packed(tmp_path, ("result.json", VLLM / "result.json"))
+    path.write_bytes(path.read_bytes()[:-40])
+    (refused,) = bring(path).refused
+    assert refused.code in ("damaged", "foreign", "not_utf8")
+
+
+def test_a_study_comes_with_its_description_and_its_trace(
+    bring: type_import, library: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(VLLM, folder / "run")
+    (folder / "study.toml").write_text('trace = "trace.csv"\n[objective]\nttft_ms = 900\n', "utf-8")
+    (folder / "trace.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n", "utf-8")
+    bring(folder)
+    assert studies.read(library / "mine").objective == Objective(ttft_ms=900)
+    assert (library / "mine" / "trace.csv").read_bytes() == (folder / "trace.csv").read_bytes()
+    (library / "mine" / "study.toml").write_text('title = "edited"\n', "utf-8")
+    bring(folder)
+    assert studies.read(library / "mine").title == "edited"
 
 
 def test_what_is_good_is_kept(bring: type_import, library: Path, tmp_path: Path) -> None:
@@ -334,11 +429,21 @@ def test_a_library_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_before_each_source(library: Path) -> None:
-    told: list[tuple[int, int, str]] = []
-    ingest.import_paths([FIXTURES / "vidur"], library, progress=lambda *step: told.append(step))
-    sources = [(done, total) for done, total, name in told if name.endswith(".csv")]
-    assert len(sources) == 4
-    assert {total for _, total, _ in told} == {len(told)}
+    told: list[ingest.Step] = []
+    ingest.import_paths([FIXTURES / "vidur"], library, progress=told.append)
+    begun = [step for step in told if step.share == 0]
+    assert len([step for step in begun if step.name.endswith(".csv")]) == 4
+    assert {step.n_sources for step in told} == {len(begun)}
+
+
+def test_progress_is_told_while_a_file_is_read(library: Path) -> None:
+    told: list[ingest.Step] = []
+    source = FIXTURES / "aiperf" / "faults-rate12" / "raw" / "out" / "profile_export.jsonl"
+    ingest.import_paths([source], library, progress=told.append)
+    shares = [step.share for step in told]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] == 1
 
 
 def test_the_document_for_scripts(bring: type_import, tmp_path: Path) -> None:

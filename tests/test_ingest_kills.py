@@ -35,7 +35,7 @@ def killing(function, at, after):
     return wrapped
 
 step, at, after, study, source, library = sys.argv[1:]
-owner = {"write_table": pq, "unlink": Path}.get(step, os)
+owner = {"write_table": pq.ParquetWriter, "unlink": Path}.get(step, os)
 setattr(owner, step, killing(getattr(owner, step), int(at), after == "after"))
 ingest.import_paths([Path(source)], Path(library), ingest.Settings(study=study))
 """
@@ -114,7 +114,7 @@ def test_a_full_disk_leaves_the_library_as_it_was(
     def full(*arguments: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
     report = ingest.import_paths([LIMITED], tmp_path / "deep" / "library")
     assert [entry.code for entry in report.refused] == ["not_written"]
     assert "No space left on device" in report.refused[0].message

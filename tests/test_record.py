@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from headway import record
 from headway.errors import RecordError
@@ -21,6 +22,7 @@ from headway.model import (
     Manifest,
     Metric,
     Outcome,
+    RunInfo,
     Severity,
     ToolAggregate,
     ToolReport,
@@ -163,6 +165,42 @@ def test_a_negative_gap_breaks_the_gaps() -> None:
     assert [error.rule for error in record.problems(run)] == ["gaps"]
 
 
+def test_no_chunks_are_not_a_stream() -> None:
+    assert [error.rule for error in record.problems(make_run([{"n_chunks": 0}, {}]))] == ["gaps"]
+
+
+@pytest.mark.parametrize("sample", [{"running": 1}, {"at_us": 0, "kv_fraction": -0.5}])
+def test_a_sample_has_a_time_and_nothing_below_zero(sample: dict[str, Any]) -> None:
+    (error,) = record.problems(make_run([{}], state=[{"at_us": -5, "running": 0}, sample]))
+    assert str(error).startswith("1 samples of state: expected that a sample of state has at_us")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"load": Load(LoadKind.OPEN, 0.0)},
+            r"load\.declared_rps: found 0; expected a number above",
+        ),
+        ({"load": Load(LoadKind.CLOSED, concurrency=-2)}, r"load\.concurrency: found -2"),
+        ({"n_warmup": -1}, "n_warmup: found -1; expected 0 or more"),
+        ({"study": " "}, "study: found ' '; expected text"),
+    ],
+)
+def test_a_description_of_no_run_is_refused(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = write(make_run([{}]), tmp_path)
+    metadata = {
+        "headway.schema": "1",
+        "headway.run": TypeAdapter(RunInfo).dump_json(describe(**changes)),
+    }
+    pq.write_table(pq.read_table(path).replace_schema_metadata(metadata), path)
+    with pytest.raises(RecordError, match=message) as caught:
+        record.read_info(path)
+    assert caught.value.rule == "description"
+
+
 def test_rows_must_be_as_many_as_the_description_says() -> None:
     run = make_run([COMPLETED, COMPLETED], n_offered=3)
     (error,) = record.problems(run)
@@ -178,6 +216,7 @@ def test_rows_must_name_their_run() -> None:
 
 def test_every_rule_of_a_row_or_a_run_has_a_test() -> None:
     of_files = {"readable", "schema_version", "description", "columns", "run_id", "offered"}
+    of_files |= {"state"}
     assert set(record.RULES) == set(BREAKS) | of_files
 
 

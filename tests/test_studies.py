@@ -58,8 +58,8 @@ def test_the_nearest_study_is_found(tmp_path: Path) -> None:
     inner = write(tmp_path / "outer" / "inner", "")
     deep = inner / "runs" / "one"
     deep.mkdir(parents=True)
-    assert studies.nearest(deep / "result.json") == "inner"
-    assert studies.nearest(tmp_path / "outer" / "result.json") == "outer study"
+    assert studies.nearest(deep / "result.json") == inner
+    assert studies.nearest(tmp_path / "outer" / "result.json") == tmp_path / "outer"
     assert studies.nearest(tmp_path / "result.json") is None
 
 

@@ -34,7 +34,7 @@ class Catalog:
 
     `digest` names the data: it changes when the canonical rows or the description of any run does,
     and not when a file is merely copied or touched. `folders` holds, by study, where its
-    `study.toml` and the files that it names lie.
+    `study.toml` and the files that it names lie; `files`, by run, the run file.
     """
 
     connection: sql.Connection
@@ -43,6 +43,7 @@ class Catalog:
     broken: tuple[Broken, ...]
     digest: str
     folders: dict[str, Path] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
@@ -118,6 +119,8 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
             info = record.read_info(path)
             if info.run_id in infos:
                 raise MisuseError(f"run {info.run_id} is already loaded from another file")
+            if not info.rows_sha256:  # as other writers may leave it: copies are known by it
+                info = replace(info, rows_sha256=record.rows_sha256(path))
             _load(connection, path, info)
         except HeadwayError as error:
             broken.append(Broken(path, str(error)))
@@ -130,14 +133,23 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
     folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
     # A run belongs to the study it names, whatever its folder is called.
     described = {name: replace(studies.read(folder), name=name) for name, folder in folders.items()}
-    return Catalog(connection, infos, described, tuple(broken), _digest(infos.values()), folders)
+    return Catalog(
+        connection=connection,
+        runs=infos,
+        studies=described,
+        broken=tuple(broken),
+        digest=_digest(infos.values()),
+        folders=folders,
+        files=dict(zip(infos, files, strict=True)),
+    )
 
 
 def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:
-    sql.add_requests(connection, path)
     companion = record.state_of(path, info)
-    if companion is not None:
-        sql.add_state(connection, companion)
+    with sql.together(connection):
+        sql.add_requests(connection, path)
+        if companion is not None:
+            sql.add_state(connection, companion)
 
 
 def _run_rows(infos: Iterable[RunInfo]) -> pl.DataFrame:
@@ -171,7 +183,9 @@ def _run_rows(infos: Iterable[RunInfo]) -> pl.DataFrame:
 
 
 def _digest(infos: Iterable[RunInfo]) -> str:
-    lines = sorted(f"{info.run_id} {info.rows_sha256} {info.generation}" for info in infos)
+    lines = sorted(
+        f"{info.run_id} {info.rows_sha256} {info.generation or info!r}" for info in infos
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 

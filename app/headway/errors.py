@@ -4,6 +4,11 @@ Each message says what was found, where, what was expected, and what to do. Anyt
 escapes is a bug and is meant to look like one.
 """
 
+from enum import StrEnum
+from typing import TypeVar
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
 
 class HeadwayError(Exception):
     """A problem with the input or the request, never with Headway itself."""
@@ -55,3 +60,17 @@ class QueryError(HeadwayError):
     """A query's file, parameters or result differ from what its header declares."""
 
     code = "query"
+
+
+def member(kind: type[_Word], value: str, name: str) -> _Word:
+    """Return the member of an enum that a word names.
+
+    Raises
+    ------
+    MisuseError
+        There is no such member; the message lists those that there are.
+    """
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise MisuseError(f"{name} is {value!r}; expected one of {', '.join(kind)}") from error

@@ -291,6 +291,7 @@ class RunInfo:
     started_at: str | None = None
     replicate: int | None = None
     time_limit_s: float | None = None
+    client_timeout_s: float | None = None
     mapping: str | None = None
     mapping_sha256: str | None = None
     tool: ToolReport = ToolReport()

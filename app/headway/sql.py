@@ -184,6 +184,18 @@ def add_state(connection: Connection, path: Path) -> None:
     _load(connection, "state_files", [path], "state")
 
 
+@contextmanager
+def together(connection: Connection) -> Iterator[None]:
+    """Keep everything that is loaded inside, or nothing of it if something is refused."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
 def finish(connection: Connection, files: Sequence[Path]) -> None:
     """Build the views over the loaded run files and lock the instance to them.
 

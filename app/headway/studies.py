@@ -48,13 +48,11 @@ class Study:
     trace_mapping: str | None = None
 
 
-def nearest(path: Path) -> str | None:
-    """Return the name of the study whose `study.toml` is nearest above a path, if there is one."""
+def nearest(path: Path) -> Path | None:
+    """Return the folder whose `study.toml` is nearest above a path, if there is one."""
     folder = path if path.is_dir() else path.parent
-    for parent in (folder, *folder.parents):
-        if (parent / FILE_NAME).is_file():
-            return read(parent).name
-    return None
+    above = (folder, *folder.parents)
+    return next((parent for parent in above if (parent / FILE_NAME).is_file()), None)
 
 
 def read(folder: Path) -> Study:

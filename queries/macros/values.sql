@@ -30,3 +30,7 @@ SELECT
         ELSE 'infinity'::DOUBLE
     END AS latency_ms
 FROM chosen;
+
+-- What a counter rose by; NULL where it fell, having begun again.
+CREATE MACRO rise(first_value, last_value) AS
+    CASE WHEN last_value >= first_value THEN last_value - first_value END;

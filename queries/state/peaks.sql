@@ -11,6 +11,7 @@
 -- @column max_batch_tokens BIGINT Most tokens scheduled in one iteration.
 -- @column max_kv_fraction DOUBLE Highest share of the cache in use.
 -- @column mean_kv_fraction DOUBLE Mean share of the cache in use, weighted by time.
+-- @column n_preemptions BIGINT Preemptions the server counted; NULL where it is not recorded.
 SELECT
     run_id,
     count(*) AS n_samples,
@@ -20,7 +21,8 @@ SELECT
     max(prefill_tokens::BIGINT + decode_tokens) AS max_batch_tokens,
     max(kv_fraction) AS max_kv_fraction,
     sum(kv_fraction * duration_us)
-    / nullif(sum(duration_us) FILTER (WHERE kv_fraction IS NOT NULL), 0) AS mean_kv_fraction
+    / nullif(sum(duration_us) FILTER (WHERE kv_fraction IS NOT NULL), 0) AS mean_kv_fraction,
+    rise(arg_min(preemptions_total, at_us), arg_max(preemptions_total, at_us)) AS n_preemptions
 FROM state
 WHERE list_contains($run_ids::VARCHAR[], run_id)
 GROUP BY run_id

@@ -1,7 +1,9 @@
 -- Waiting, paused and active requests and cache use of a run over one window, weighted by time.
 --
 -- Waiting for admission and paused after a start are two things and are never added. A mean counts
--- the part of each sample that lies inside the window; a maximum is over samples that touch it.
+-- the part of each sample that lies inside the window; a maximum is over samples that touch it. A
+-- counter runs since the server started: what it rose by is its last value less its first, and
+-- unknown where it fell, for the server was then started again.
 --
 -- @param run_id VARCHAR The run.
 -- @param start_us BIGINT Start of the window; NULL has no start.
@@ -15,6 +17,9 @@
 -- @column max_paused INTEGER Most paused at once.
 -- @column mean_kv_fraction DOUBLE Mean share of the cache in use; NULL where it is not recorded.
 -- @column max_kv_fraction DOUBLE Highest share of the cache in use.
+-- @column n_preemptions BIGINT Preemptions the server counted; NULL where it is not recorded.
+-- @column n_prefix_hits BIGINT Prompt tokens found in the cache; NULL where it is not recorded.
+-- @column n_prefix_queries BIGINT Prompt tokens looked up in the cache; NULL where not recorded.
 WITH held AS (
     SELECT
         *,
@@ -46,6 +51,10 @@ SELECT
     max(paused) AS max_paused,
     sum(kv_fraction * inside_us)
     / nullif(sum(inside_us) FILTER (WHERE kv_fraction IS NOT NULL), 0) AS mean_kv_fraction,
-    max(kv_fraction) AS max_kv_fraction
+    max(kv_fraction) AS max_kv_fraction,
+    rise(arg_min(preemptions_total, at_us), arg_max(preemptions_total, at_us)) AS n_preemptions,
+    rise(arg_min(prefix_hits_total, at_us), arg_max(prefix_hits_total, at_us)) AS n_prefix_hits,
+    rise(arg_min(prefix_queries_total, at_us), arg_max(prefix_queries_total, at_us))
+        AS n_prefix_queries
 FROM held
 GROUP BY run_id

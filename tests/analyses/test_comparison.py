@@ -99,7 +99,8 @@ def test_a_run_against_itself_differs_in_nothing(study: Catalog) -> None:
     assert found.is_same_run
     assert found.changes == ()
     assert {point.delta_ms for each in found.shifts for point in each.points} == {0}
-    assert {row.difference for row in found.scorecard} == {0}
+    assert {row.difference for row in found.scorecard if row.a is not None} == {0}
+    assert [row.row for row in found.scorecard if row.a is None] == ["prefix_hit_share"]
     assert all(each.paired is not None and each.paired.n_same == 500 for each in found.shifts)
     assert [(each.a_only, each.b_only, each.p) for each in found.mcnemar] == [(0, 0, 1), (0, 0, 1)]
 

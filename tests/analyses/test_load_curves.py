@@ -18,7 +18,7 @@ def points(opened: Catalog, objective: Objective = TTFT) -> list[LoadPoint]:
     runs = [run for name in sorted(opened.studies) for run in opened.of_study(name)]
     selection = Selection(tuple(run.run_id for run in runs))
     judged = acceptance.judge(opened, selection, objective)
-    return load_curves.points(opened, selection, judged, 0.99)
+    return load_curves.points(opened, selection, judged)
 
 
 def test_every_run_is_a_point_with_everything_offered(study: Catalog) -> None:
@@ -48,10 +48,25 @@ def test_the_knee_is_between_loads_that_were_tested(study: Catalog) -> None:
 def test_lost_requests_are_in_the_tail_and_in_the_shares(tmp_path: Path) -> None:
     rows = offered(20, 20)
     rows[0] = {"outcome": "rejected", "scheduled_us": 0}
-    (point,) = points(open_runs(tmp_path, make_run(rows)))
+    whole = make_run(offered(20, 20, every_us=100_000), "r1", policy="z")
+    point, other = points(open_runs(tmp_path, make_run(rows), whole))
     assert point.shares[Outcome.REJECTED] == pytest.approx(0.05)
+    assert [p.share for p in (*point.ttft.percentiles, *other.ttft.percentiles)] == [0.99, 0.99]
     assert point.ttft.percentiles[-1].not_reached
     assert point.ttft.percentiles[-1].value_ms is None
+
+
+def test_a_tail_that_no_run_reaches_gives_way_to_one_that_does(tmp_path: Path) -> None:
+    rows = offered(20, 20)
+    rows[0] = {"outcome": "rejected", "scheduled_us": 0}
+    (point,) = points(open_runs(tmp_path, make_run(rows)))
+    assert [(p.share, p.value_ms) for p in point.ttft.percentiles] == [(0.95, 100)]
+
+
+def test_where_nothing_is_reached_the_usual_tail_says_so(tmp_path: Path) -> None:
+    rows = [{"outcome": "failed", "scheduled_us": place * 1000} for place in range(20)]
+    (point,) = points(open_runs(tmp_path, make_run(rows)))
+    assert [(p.share, p.not_reached) for p in point.ttft.percentiles] in ([(0.99, True)], [])
 
 
 def test_goodput_is_the_mean_of_the_replicates(tmp_path: Path) -> None:

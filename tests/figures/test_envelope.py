@@ -37,7 +37,7 @@ def envelopes(
 
 def points(opened: Catalog, objective: Objective = TTFT) -> list[LoadPoint]:
     judged = acceptance.judge(opened, selected(opened), objective)
-    return load_curves.points(opened, selected(opened), judged, 0.99)
+    return load_curves.points(opened, selected(opened), judged)
 
 
 def sweep(tmp_path: Path, *counts: int, policy: str = "policy") -> Catalog:
@@ -195,8 +195,11 @@ def test_latency_against_the_rate_follows_the_load(study: Catalog) -> None:
 def test_a_tail_that_is_not_reached_leaves_a_gap(tmp_path: Path) -> None:
     rows = offered(20, 20)
     rows[0] = {"outcome": "rejected", "scheduled_us": 0}
-    figure = figures.along_load(points(open_runs(tmp_path, make_run(rows))), theme.LIGHT_LOOK)
+    whole = make_run(offered(20, 20, every_us=100_000), "r1", policy="z")
+    found = points(open_runs(tmp_path, make_run(rows), whole))
+    figure = figures.along_load(found, theme.LIGHT_LOOK)
     tail = figure.data[0]
+    assert figures.tail_names(found)[0] == figures.USUAL_TAIL == "p99"
     assert list(tail.y) == [None]
     assert tail.connectgaps is False
     assert tail.customdata[0][1] == "p99 not reached"

@@ -44,6 +44,11 @@ def import_vidur() -> Callable[[Path], Run]:
 
 
 @pytest.fixture
+def import_aiperf() -> Callable[[Path], Run]:
+    return lambda path: runs_of(path, "aiperf")[0]
+
+
+@pytest.fixture
 def rows() -> Callable[[Run], pl.DataFrame]:
     return rows_of
 

@@ -20,6 +20,7 @@ SOURCES = {
         ]
     ),
     "vidur": sorted(FIXTURES.glob("vidur/*/request_metrics.csv")),
+    "aiperf": sorted(FIXTURES.glob("aiperf/**/profile_export.jsonl")),
 }
 REFUSED = {"rate8-nodetail"}
 EVERY_FILE = sorted(path for path in FIXTURES.glob("*/*/**/*") if path.is_file())

@@ -51,7 +51,7 @@ def test_a_built_in_importer_has_its_modules_name(name: str) -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(MisuseError, match="no importer 'nope'; installed: vllm, vidur"):
+    with pytest.raises(MisuseError, match="no importer 'nope'; installed: vllm, vidur, aiperf"):
         importers.load("nope")
 
 
@@ -61,7 +61,7 @@ def test_a_package_can_add_one(
     added = point("plugin", "somewhere:IMPORTER")
     monkeypatch.setattr(EntryPoint, "load", lambda self: IMPORTER)
     installed.append(added)
-    assert importers.names() == ["vllm", "vidur", "plugin"]
+    assert importers.names() == ["vllm", "vidur", "aiperf", "plugin"]
     found = importers.find(tmp_path / "a.plugin")
     assert (found and found.version) == 3
     assert importers.find(tmp_path / "a.txt") is None
@@ -69,7 +69,7 @@ def test_a_package_can_add_one(
 
 def test_a_package_cannot_replace_a_built_in_one(installed: list[EntryPoint]) -> None:
     installed.append(point("vllm", "nowhere:IMPORTER"))
-    assert importers.names() == ["vllm", "vidur"]
+    assert importers.names() == ["vllm", "vidur", "aiperf"]
     assert importers.load("vllm").name == "vllm"
 
 

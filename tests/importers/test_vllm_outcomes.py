@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.importers.vllm_outcomes import REASON_LENGTH, classify_error, last_line
+from headway.importers.outcomes import REASON_LENGTH, last_line
+from headway.importers.vllm_outcomes import classify_error
 from headway.model import Outcome
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "client.py", line 1, in request\n'

@@ -166,6 +166,7 @@ def _described(run: RunInfo) -> dict[str, Value]:
         "load": naming.load_text(run.load),
         "burstiness": run.load.burstiness,
         TIME_LIMIT: run.time_limit_s,
+        "client timeout (s)": run.client_timeout_s,
         "harness version": run.harness_version,
         **manifest,
     }

@@ -86,12 +86,17 @@ def _observed(
         max_waiting=_whole(state.get("max_waiting")),
         max_paused=_whole(state.get("max_paused")),
         max_kv_fraction=_real(state.get("max_kv_fraction")),
-        n_preemptions=_whole(flight.get("n_preemptions")),
+        n_preemptions=_either(state.get("n_preemptions"), flight.get("n_preemptions")),
         completed_rps=speeds[run_id].completed_rps,
         output_tokens_per_s=speeds[run_id].output_tokens_per_s,
         lost_share=n_lost / account.n_offered if account.n_offered else 0.0,
         first_lost=Outcome(str(first)) if first else None,
     )
+
+
+def _either(counted: object, of_requests: object) -> int | None:
+    """Return the server's own count, else the sum over the requests."""
+    return _whole(of_requests if counted is None else counted)
 
 
 def _whole(value: object) -> int | None:

@@ -1,7 +1,7 @@
 """How do latency, completions and outcomes change with the offered load?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.analyses import accounting, distribution, rates
 from headway.analyses.acceptance import Judged
@@ -32,10 +32,15 @@ class LoadPoint:
     shares: dict[Outcome, float]
 
 
-def points(
-    catalog: Catalog, selection: Selection, judged: Sequence[Judged], share: float
-) -> list[LoadPoint]:
-    """Return one point per run that stands on a load axis, in the order of the judged sets."""
+# The tail to show, and what to fall back to where no run reaches it.
+TAILS = (0.99, 0.95, 0.9, 0.5)
+
+
+def points(catalog: Catalog, selection: Selection, judged: Sequence[Judged]) -> list[LoadPoint]:
+    """Return one point per run that stands on a load axis, in the order of the judged sets.
+
+    Tails are the highest percentile of `TAILS` that at least one run reaches, the same for all.
+    """
     runs = [(each, run) for each in judged if each.x is not None for run in each.runs]
     chosen = Selection(
         tuple(run.run_id for _, run in runs), selection.window, origin=selection.origin
@@ -43,9 +48,7 @@ def points(
     spans = accounting.intervals(catalog, chosen)
     counted = accounting.accounts(catalog, chosen)
     speeds = rates.rates(catalog, chosen)
-    tails = {
-        metric: _tails(catalog, chosen, metric, share) for metric in (Metric.TTFT, Metric.STALL)
-    }
+    tails = {metric: _tails(catalog, chosen, metric) for metric in (Metric.TTFT, Metric.STALL)}
     return [
         LoadPoint(
             run_id=run.run_id,
@@ -79,12 +82,15 @@ def knees(found: Sequence[LoadPoint]) -> dict[str, Knee]:
     }
 
 
-def _tails(
-    catalog: Catalog, selection: Selection, metric: Metric, share: float
-) -> dict[str, Description]:
-    described = distribution.describe(catalog, selection, metric, (share,))
+def _tails(catalog: Catalog, selection: Selection, metric: Metric) -> dict[str, Description]:
+    found = distribution.described_with_bounds(catalog, selection, metric, TAILS)
+    values = {p.share: p.value_ms for each in found for p in each.percentiles if p.value_ms}
+    share = next((share for share in TAILS if share in values), TAILS[0])
     return {
-        each.run_id: each for each in distribution.bounded(catalog, selection, metric, described)
+        each.run_id: replace(
+            each, percentiles=tuple(p for p in each.percentiles if p.share == share)
+        )
+        for each in found
     }
 
 

@@ -28,6 +28,7 @@ def configuration(run: RunInfo) -> tuple[tuple[str, str], ...]:
         **{f"policy: {name}": value for name, value in sorted(run.policy_parameters.items())},
         "boundary": run.boundary.value,
         "time limit (s)": run.time_limit_s,
+        "client timeout (s)": run.client_timeout_s,
         **manifest,
     }
     return tuple((name, str(value)) for name, value in known.items() if value is not None)

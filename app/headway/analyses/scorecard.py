@@ -1,6 +1,6 @@
 """What each side carried over one window: acceptable requests, tokens, errors, queue and cache."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway import sql
@@ -18,6 +18,8 @@ _STATE = (
     ("max_paused", "requests"),
     ("mean_kv_fraction", "share"),
     ("max_kv_fraction", "share"),
+    ("preemptions", "preemptions"),
+    ("prefix_hit_share", "share"),
 )
 _RATES = (
     ("completed_rps", "req/s"),
@@ -91,12 +93,13 @@ def _of_side(catalog: Catalog, side: Side, asked: _Asked) -> dict[tuple[str, str
     spans = accounting.intervals(catalog, selection)
     counted = accounting.accounts(catalog, selection)
     speeds = rates.rates(catalog, selection)
+    preempted = _preemptions(catalog, selection)
     met = {} if asked.objective is None else rates.attainments(catalog, selection, asked.objective)
     runs = [
         {
             **_counts(counted[run_id], met.get(run_id)),
             **_speeds(speeds[run_id], met.get(run_id)),
-            **_state(catalog, run_id, spans.get(run_id)),
+            **_state(catalog, run_id, spans.get(run_id), preempted.get(run_id)),
         }
         for run_id in side.run_ids
     ]
@@ -125,16 +128,32 @@ def _speeds(
     return {(name, unit): known[name] for name, unit in _RATES}
 
 
+def _preemptions(catalog: Catalog, selection: Selection) -> dict[str, int | None]:
+    """Return the preemptions that the requests of each run record, unknown where none does."""
+    found = sql.load("accounting/preemptions").run(
+        catalog.connection,
+        run_ids=list(selection.run_ids),
+        start_us=selection.window.start_us,
+        end_us=selection.window.end_us,
+    )
+    return dict(zip(found["run_id"], found["n_preemptions"], strict=True))
+
+
 def _state(
-    catalog: Catalog, run_id: str, span: Interval | None
+    catalog: Catalog, run_id: str, span: Interval | None, n_preempted: int | None
 ) -> dict[tuple[str, str], float | None]:
+    """Return what the server showed; its own counter of preemptions wins over the requests'."""
     rows = sql.load("state/pressure").run(
         catalog.connection,
         run_id=run_id,
         start_us=span.start_us if span else None,
         end_us=span.end_us if span else None,
     )
-    known: Mapping[str, float | None] = rows.row(0, named=True) if rows.height else {}
+    known: dict[str, float | None] = rows.row(0, named=True) if rows.height else {}
+    counted, hits = known.get("n_preemptions"), known.get("n_prefix_hits")
+    looked_up = known.get("n_prefix_queries")
+    known["preemptions"] = n_preempted if counted is None else counted
+    known["prefix_hit_share"] = hits / looked_up if hits is not None and looked_up else None
     return {(name, unit): known.get(name) for name, unit in _STATE}
 
 

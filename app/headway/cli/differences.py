@@ -10,18 +10,17 @@ from tempfile import TemporaryDirectory
 import click
 
 from headway import catalog, ingest, record
-from headway.analyses import comparison, naming, sides
+from headway.analyses import asking, comparison, naming, sides
 from headway.analyses.comparison import Comparison, Question
 from headway.analyses.shift import Change, ShiftPoint
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
-from headway.cli.limits import checked, given_limits, limit_options
-from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library, study_of
-from headway.cli.parsing import parse_window
+from headway.cli.limits import limit_options
+from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library
 from headway.cli.tables import print_json, printable, table
 from headway.errors import ImportRefusedError, MisuseError
 from headway.figures import comparison_json, comparison_words, text
-from headway.model import Objective, Origin
+from headway.model import Origin
 
 
 @click.command("diff")
@@ -56,9 +55,9 @@ def diff(
         question = Question(
             a=first,
             b=second,
-            window=parse_window(window),
+            window=asking.parse_window(window),
             origin=Origin(origin),
-            objective=_objective(opened.catalog, (first, second), limits),
+            objective=asking.objective_between(opened.catalog, (first, second), limits),
         )
         found = comparison.compare(opened.catalog, question)
         if as_json:
@@ -125,24 +124,13 @@ def _run_ids(files: Sequence[Path]) -> tuple[str, ...]:
 def _side(opened: _Opened, name: str, load: float | None, study: str | None) -> Side:
     if name not in opened.of_path:
         if study is not None:
-            study_of(opened.catalog, study)
+            asking.study_of(opened.catalog, study)
         return sides.named(opened.catalog, name, load, study)
     found = sides.every(opened.catalog, opened.of_path[name])
     if len(found) > 1:
         shown = "; ".join(f"{side.title} ({side.run.run_id})" for side in found)
         raise MisuseError(f"{name} holds {len(found)} sets of runs: {shown}; name a single file")
     return found[0]
-
-
-def _objective(
-    opened: Catalog, of: Sequence[Side], given: dict[str, float | None]
-) -> Objective | None:
-    """Return the limits given, else the one objective that the studies of the sides declare."""
-    limits = given_limits(given)
-    if limits:
-        return checked(Objective(**limits))
-    declared = {opened.studies[side.run.study].objective for side in of} - {None}
-    return declared.pop() if len(declared) == 1 else None
 
 
 def _print(found: Comparison) -> None:
@@ -184,7 +172,7 @@ def _shift(found: Comparison) -> list[dict[str, object]]:
     return [
         {
             "metric": text.METRIC_NAMES[each.metric],
-            "percentile": f"p{point.share * 100:g}",
+            "percentile": text.percentile(point.share),
             "A": _reached(point.a_ms),
             "B": _reached(point.b_ms),
             "change": _change(point),
@@ -211,7 +199,7 @@ def _tests(found: Comparison) -> list[dict[str, object]]:
     return [
         {
             "metric": text.METRIC_NAMES[each.metric],
-            "percentile": f"p{each.share * 100:g}",
+            "percentile": text.percentile(each.share),
             "B ÷ A": None if each.ratio is None else f"{each.ratio.ratio:.3f}",
             "95% interval": (
                 None if each.ratio is None else f"{each.ratio.low:.3f}–{each.ratio.high:.3f}"

@@ -1,7 +1,7 @@
 """What commands share: options, the library they read, and how an error ends them."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -60,36 +60,3 @@ def open_library(library: Path) -> Catalog:
     for broken in opened.broken:
         click.echo(f"skipped {broken.path.name}: {broken.message}", err=True)
     return opened
-
-
-def study_of(opened: Catalog, study: str) -> str:
-    """Return the name of a study that the library has.
-
-    Raises
-    ------
-    MisuseError
-        It has no such study.
-    """
-    if study not in opened.studies:
-        known = ", ".join(sorted(opened.studies)) or "none"
-        raise MisuseError(f"there is no study {study!r} in the library; there are: {known}")
-    return study
-
-
-def chosen_runs(opened: Catalog, run_ids: Sequence[str], study: str | None) -> tuple[str, ...]:
-    """Return the runs named, each once, that belong to the study; all that are not restricted.
-
-    Raises
-    ------
-    MisuseError
-        There is no such run or study, or none of the runs belongs to the study.
-    """
-    named = dict.fromkeys(opened.run(run_id).run_id for run_id in run_ids)
-    studies = sorted(opened.studies) if study is None else [study_of(opened, study)]
-    if not named:
-        return tuple(run.run_id for each in studies for run in opened.of_study(each))
-    kept = tuple(run_id for run_id in named if opened.runs[run_id].study in studies)
-    if not kept:
-        theirs = ", ".join(f"{run_id} of {opened.runs[run_id].study!r}" for run_id in named)
-        raise MisuseError(f"no run named belongs to the study {study!r}; found {theirs}")
-    return kept

@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from headway import sql
-from headway.analyses import documents
-from headway.catalog import Catalog
+from headway.analyses import asking, documents
 from headway.cli.options import JSON, LIBRARY, fails_plainly, open_library
 from headway.cli.parsing import pair
 from headway.cli.tables import print_json, table
@@ -32,24 +31,17 @@ def query(name: str | None, library: Path, params: tuple[str, ...], *, as_json: 
     opened = open_library(library)
     stored = sql.load(name)
     said = dict(pair(text) for text in params)
-    values = {field.name: _value(field, said, opened) for field in stored.params}
-    surplus = {key: value for key, value in said.items() if key not in values}
-    rows = stored.run(opened.connection, **values, **surplus)
+    known = {field.name: field for field in stored.params}
+    values = {key: _value(known[key], text) if key in known else text for key, text in said.items()}
+    rows = stored.run(opened.connection, **asking.query_values(opened, stored, values))
     if as_json:
         print_json(rows.to_dicts())
     else:
         click.echo(table(rows.to_dicts()))
 
 
-def _value(field: sql.Field, said: dict[str, str], opened: Catalog) -> object:
-    """Return a parameter's value, read by its declared type; absent bounds are NULL."""
-    if field.name not in said:
-        if field.name == "run_ids":
-            return sorted(opened.runs)
-        if "NULL" in field.meaning:
-            return None
-        raise MisuseError(f"missing --param {field.name}=…: {field.meaning}")
-    text = said[field.name]
+def _value(field: sql.Field, text: str) -> object:
+    """Return a parameter's value, read by its declared type."""
     read: dict[str, Callable[[str], object]] = {
         "VARCHAR": str,
         "BIGINT": int,

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from headway.analyses import documents
+from headway.analyses import asking, documents
 from headway.analyses.summary import RunSummary, summarise
-from headway.cli.options import JSON, LIBRARY, chosen_runs, fails_plainly, one_of, open_library
-from headway.cli.parsing import parse_percentiles, parse_window
+from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library
+from headway.cli.parsing import parse_percentiles
 from headway.cli.tables import print_json, table
 from headway.model import Basis, Method, Metric, Origin, Selection
 
@@ -39,8 +39,8 @@ def summary(
     """Summarise runs: accounting, rates, percentiles, and the tool's own numbers."""
     opened = open_library(library)
     selection = Selection(
-        run_ids=chosen_runs(opened, run_ids, study),
-        window=parse_window(window),
+        run_ids=asking.chosen_runs(opened, run_ids, study),
+        window=asking.parse_window(window),
         basis=Basis(basis),
         origin=Origin(origin),
         method=Method(method),

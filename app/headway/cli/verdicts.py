@@ -2,21 +2,19 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import orjson
 
-from headway.analyses import judgement, recheck
+from headway.analyses import asking, judgement, recheck
 from headway.analyses.acceptance import Asked
 from headway.analyses.judgement import Answer, Question
 from headway.analyses.recheck import Change, Saved, Value
 from headway.catalog import Catalog
-from headway.cli.limits import checked, given_limits, limit_options
-from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library, study_of
-from headway.cli.parsing import parse_window
+from headway.cli.limits import limit_options
+from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library
 from headway.cli.tables import print_json, printable, table
 from headway.errors import MisuseError
 from headway.figures import answers, envelope_json
@@ -54,14 +52,14 @@ def verdict(
 ) -> None:
     """Say which load is acceptable: exit code 0 accepted, 1 rejected, 3 not enough evidence."""
     opened = open_library(library)
-    name = _study(opened, study, limits)
+    name = asking.study_asked(opened, study, limits)
     question = Question(
-        objective=_objective(limits, _declared(opened, name)),
+        objective=asking.objective_asked(limits, asking.declared_by(opened, name)),
         claim=Asked(claim),
         study=name,
         policy=policy,
         load=load,
-        window=parse_window(window),
+        window=asking.parse_window(window),
         origin=Origin(origin),
     )
     judgement.demand(opened, question)
@@ -72,7 +70,7 @@ def verdict(
     if as_json:
         print_json(envelope_json.verdict(answer))
     else:
-        _print_answer(answer, _declared(opened, name))
+        _print_answer(answer, asking.declared_by(opened, name))
     sys.exit(EXIT_CODES[answer.verdict])
 
 
@@ -87,7 +85,7 @@ def recheck_(envelope: Path, library: Path, *, as_json: bool) -> None:
     opened = open_library(library)
     asked = was.selection
     question = Question(
-        objective=checked(was.verdict.objective),
+        objective=asking.checked(was.verdict.objective),
         claim=asked.claim,
         study=asked.study,
         policy=asked.policy,
@@ -102,39 +100,6 @@ def recheck_(envelope: Path, library: Path, *, as_json: bool) -> None:
     else:
         _print_changes(found, was)
     sys.exit(1 if found else 0)
-
-
-def _study(opened: Catalog, study: str | None, limits: dict[str, float | None]) -> str | None:
-    """Return the study asked for, or the only one; several are judged together by given limits."""
-    if study is not None:
-        return study_of(opened, study)
-    if len(opened.studies) == 1:
-        return next(iter(opened.studies))
-    if opened.studies and not given_limits(limits):
-        names = ", ".join(sorted(opened.studies))
-        raise MisuseError(
-            f"the library has several studies, each with an objective of its own: {names}; "
-            "name one with --study, or give limits such as --ttft-ms 2000"
-        )
-    return None
-
-
-def _declared(opened: Catalog, study: str | None) -> Objective | None:
-    return None if study is None else opened.studies[study].objective
-
-
-def _objective(given: dict[str, float | None], declared: Objective | None) -> Objective:
-    """Return the limits given, else those declared; the share given, else the one declared."""
-    limits, share = given_limits(given), given["attainment"]
-    if not limits and declared is None:
-        raise MisuseError(
-            "no objective: the study declares none in its study.toml; add one there, or give "
-            "limits, such as --ttft-ms 2000 --stall-ms 100 --attainment 0.95"
-        )
-    if declared is None or limits:
-        kept = {} if declared is None else {"attainment": declared.attainment}
-        declared = Objective(**(kept | limits))
-    return checked(declared if share is None else replace(declared, attainment=share))
 
 
 def _warn_of_empty(answer: Answer) -> None:

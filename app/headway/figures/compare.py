@@ -117,7 +117,7 @@ def _shifted(found: MetricShift) -> pl.DataFrame:
     points = found.points
     return pl.DataFrame(
         {
-            "p": [f"p{point.share * 100:g}" for point in points],
+            "p": [text.percentile(point.share) for point in points],
             "order": [point.share for point in points],
             "relative": [point.relative for point in points],
             "way": [_WAYS[_sign(point.relative)] for point in points],

@@ -55,6 +55,8 @@ ROWS = {
     "max_paused": "paused after a start, most",
     "mean_kv_fraction": "cache in use, mean",
     "max_kv_fraction": "cache in use, most",
+    "preemptions": "preemptions",
+    "prefix_hit_share": "prompt tokens found in the cache",
 }
 _HEADLINES = {
     Metric.STALL: (0.5, "median longest stall"),
@@ -350,4 +352,6 @@ def score(value: float | None, unit: str, *, signed: bool = False) -> str:
         said = text.share(size)
         return f"{prefix}{said.replace('%', ' points')}" if signed else said
     number = f"{size:,.0f}" if float(size).is_integer() else text.significant(size)
-    return f"{prefix}{number}" if unit == "requests" else f"{prefix}{number} {unit}"
+    return (
+        f"{prefix}{number}" if unit in ("requests", "preemptions") else f"{prefix}{number} {unit}"
+    )

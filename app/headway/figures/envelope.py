@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 from headway.analyses.acceptance import Asked
 from headway.analyses.distribution import Percentile
 from headway.analyses.envelope import CONCURRENCY, Envelope
-from headway.analyses.load_curves import LoadPoint
+from headway.analyses.load_curves import TAILS, LoadPoint
 from headway.figures import text, theme
 from headway.figures.verdicts import MARKS, WORDS
 from headway.model import Metric, Outcome
@@ -150,17 +150,21 @@ def _marks(
     )
 
 
+USUAL_TAIL = text.percentile(TAILS[0])
+
+
 def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
     """Draw what changes with the load, and latency against what was really carried."""
+    ttft, stall = tail_names(points)
     figure = make_subplots(
         rows=3,
         cols=2,
         vertical_spacing=0.12,
         horizontal_spacing=0.09,
         subplot_titles=(
-            "TTFT p99 of offered (s)",
-            "longest stall p99 of offered (s)",
-            "TTFT p99 of offered (s), against the completed rate",
+            f"TTFT {ttft} of offered (s)",
+            f"longest stall {stall} of offered (s)",
+            f"TTFT {ttft} of offered (s), against the completed rate",
             "completed in the window (req/s)",
             "goodput: met the objective (req/s)",
             "output tok/s in the window",
@@ -179,6 +183,13 @@ def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
         figure.add_trace(_rate(mine, "output_tokens_per_s", place, look), row=3, col=2)
     _lay_out(figure, max((point.x for point in points), default=1.0), look)
     return figure
+
+
+def tail_names(points: Sequence[LoadPoint]) -> tuple[str, str]:
+    """Return which percentile the tails of TTFT and of the longest stall show."""
+    ttft = [p.share for point in points for p in point.ttft.percentiles]
+    stall = [p.share for point in points for p in point.stall.percentiles]
+    return text.percentile([*ttft, TAILS[0]][0]), text.percentile([*stall, TAILS[0]][0])
 
 
 def _lay_out(figure: go.Figure, most: float, look: theme.Look) -> None:
@@ -265,10 +276,11 @@ def _said(tail: Percentile | None) -> str:
     if tail is None:
         return text.NOT_RECORDED
     if tail.value_ms is None:
-        return "p99 not reached"
+        return f"{text.percentile(tail.share)} not reached"
     low = "no lower bound" if tail.low_ms is None else text.duration(tail.low_ms)
     high = "no upper bound" if tail.high_ms is None else text.duration(tail.high_ms)
-    return f"p99 {text.duration(tail.value_ms)}; for traffic like this {low} to {high}"
+    value = f"{text.percentile(tail.share)} {text.duration(tail.value_ms)}"
+    return f"{value}; for traffic like this {low} to {high}"
 
 
 def _rate(points: Sequence[LoadPoint], name: str, place: int, look: theme.Look) -> go.Scatter:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from headway import __version__
 from headway.analyses import documents, naming, recheck, replicates, workload
 from headway.analyses.acceptance import Judged
 from headway.analyses.envelope import Envelope
@@ -14,6 +13,7 @@ from headway.catalog import Catalog
 from headway.figures import answers, verdicts
 from headway.model import Metric, Objective, RunInfo
 from headway.stats.verdicts import Claim
+from headway.version import __version__
 
 Document = dict[str, Any]
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from headway.analyses.distribution import Description
-from headway.analyses.documents import percentile_name
 from headway.figures import text
 from headway.model import Metric, Phase, Status
 from headway.stats.intervals import smallest_n
@@ -26,7 +25,7 @@ def tail_sentence(
     measured = [each for each in described if each.percentiles]
     if not measured or len(measured) > MOST_RUNS:
         return ""
-    name = f"p{percentile_name(measured[0].percentiles[-1].share)}"
+    name = text.percentile(measured[0].percentiles[-1].share)
     values = [
         f"{names[each.run_id]} {_reached(each)}" for each in measured if each.stratum == "all"
     ]
@@ -64,7 +63,7 @@ def bounds_note(described: Sequence[Description]) -> str:
     least = min(each.n_eff for each in described if each.n_eff is not None)
     share = max(point.share for each in described for point in each.percentiles)
     needed = int(smallest_n(share))
-    name = f"p{share * 100:.10g}"
+    name = text.percentile(share)
     lacking = (
         f" An upper bound of {name} needs {needed:,} effective requests; the least here is "
         f"{least:,.0f}."

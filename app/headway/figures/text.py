@@ -1,7 +1,9 @@
 """Numbers as people read them: units, three significant digits, and words for what is missing."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
+from headway.analyses.documents import percentile_name
 from headway.model import Metric, Outcome, Status
 
 NOT_RECORDED = "not recorded"
@@ -65,6 +67,30 @@ def share(value: float | None) -> str:
     if 0 < percent < 0.05:
         return "<0.1%"
     return f"{percent:.1f}".removesuffix(".0") + "%"
+
+
+def percentile(share: float) -> str:
+    """Return the name of a percentile.
+
+    Examples
+    --------
+    >>> percentile(0.999)
+    'p99.9'
+    """
+    return f"p{percentile_name(share)}"
+
+
+def moment(stated: str | None) -> str:
+    """Return an instant in UTC to the second, without its zone.
+
+    Examples
+    --------
+    >>> moment("2026-11-29T19:12:47.914+00:00")
+    '2026-11-29 19:12:47'
+    """
+    if stated is None:
+        return NOT_RECORDED
+    return datetime.fromisoformat(stated).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def count(value: int | None) -> str:

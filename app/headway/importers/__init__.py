@@ -15,7 +15,7 @@ from headway.errors import MisuseError
 from headway.importers.source import Source
 from headway.record import Run
 
-BUILTIN = ("vllm", "vidur")
+BUILTIN = ("vllm", "vidur", "aiperf")
 ENTRY_POINTS = "headway.importers"
 
 

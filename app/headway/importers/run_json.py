@@ -55,6 +55,14 @@ def _notes(value: dict[str, Any]) -> Notes:
     from_command = engine_command.manifest(command or "", environment)
     if from_command.engine is not None and version is not None:
         from_command = replace(from_command, engine_build=version)
+    served = Manifest(
+        artifact=_digest(as_text(dig(value, "model", "weights_sha256"))),
+        engine=as_text(dig(value, "engine", "name")),
+        engine_build=as_text(dig(value, "engine", "distribution"))
+        or as_text(dig(value, "engine", "version")),
+        devices=as_text(dig(value, "host", "cpu")),
+        precision=as_text(dig(value, "model", "dtype")),
+    )
     bench = as_text(value.get("bench_command")) or as_text(value.get("cli_equivalent"))
     return Notes(
         policy=as_text(value.get("policy")),
@@ -65,8 +73,12 @@ def _notes(value: dict[str, Any]) -> Notes:
         vllm_version=version,
         harness_version=as_text(value.get("harness_version")),
         bench_options=None if bench is None else engine_command.options(bench),
-        manifest=merge(_stated(value.get("manifest")), from_command),
+        manifest=merge(merge(_stated(value.get("manifest")), served), from_command),
     )
+
+
+def _digest(sha256: str | None) -> str | None:
+    return None if sha256 is None else f"weights sha256 {sha256[:16]}"
 
 
 def _stated(value: object) -> Manifest:

@@ -3,9 +3,10 @@
 import hashlib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,14 @@ _MARK = b"\xef\xbb\xbf"  # of UTF-8 with a byte order mark
 _BLOCK_BYTES = 1 << 20
 
 Times = npt.NDArray[np.int64]
+Watch = Callable[[float], None]
+
+
+class Counter(StrEnum):
+    """Whose count of tokens a run takes, where a source has the tool's and the server's."""
+
+    TOOL = "tool"
+    SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +54,26 @@ class Source:
         that it never tells where the file was.
     sha256
         Digest of the bytes as on disk.
+    counter
+        Whose token counts to take where the file has two.
+    watch
+        Called with the share of the file that was read, 0 to 1, as it is read.
     """
 
     path: Path
     name: str
     sha256: str
+    counter: Counter = Counter.TOOL
+    watch: Watch | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: Path, name: str | None = None) -> "Source":
+    def open(
+        cls,
+        path: Path,
+        name: str | None = None,
+        counter: Counter = Counter.TOOL,
+        watch: Watch | None = None,
+    ) -> "Source":
         """Identify a file, in one pass that holds a block of it at a time.
 
         Raises
@@ -70,7 +91,7 @@ class Source:
             raise ImportRefusedError(
                 "empty", f"{name} is empty; expected a result file: was the run interrupted?"
             )
-        return cls(path, name, digest.hexdigest())
+        return cls(path, name, digest.hexdigest(), counter, watch)
 
     def run_id(self, place: int) -> str:
         """Return the id of the run at a place in this file, the same at every import."""
@@ -115,7 +136,7 @@ class Source:
         ImportRefusedError
             The content cannot be read (`unreadable`), or is `damaged`.
         """
-        with open_stream(self.path, self.name) as stream:
+        with open_stream(self.path, self.name, self.watch) as stream:
             yield stream
 
     def _check_unchanged(self, found: str) -> None:
@@ -127,8 +148,8 @@ class Source:
             )
 
     def beside(self, *names: str) -> Path | None:
-        """Return the first of these files that stands in the same folder."""
-        found = (self.path.with_name(name) for name in names)
+        """Return the first of these files that there is, named from the folder of this one."""
+        found = (self.path.parent / name for name in names)
         return next((path for path in found if path.is_file()), None)
 
 
@@ -139,7 +160,7 @@ def read_bytes(path: Path, name: str) -> bytes:
 
 
 @contextmanager
-def open_stream(path: Path, name: str) -> Iterator[io.BufferedReader]:
+def open_stream(path: Path, name: str, watch: Watch | None = None) -> Iterator[io.BufferedReader]:
     """Open a file for reading in blocks, decompressed where it is gzip or zstd.
 
     Raises
@@ -147,7 +168,7 @@ def open_stream(path: Path, name: str) -> Iterator[io.BufferedReader]:
     ImportRefusedError
         The file cannot be read (`unreadable`), or its compression breaks off (`damaged`).
     """
-    with _refusing(name), path.open("rb") as raw:
+    with _refusing(name), _opened(path, watch) as raw:
         codec = _codec(raw.peek(len(_ZSTD_MAGIC)))
         if codec is None:
             yield raw
@@ -155,6 +176,27 @@ def open_stream(path: Path, name: str) -> Iterator[io.BufferedReader]:
         packed = pa.CompressedInputStream(raw, codec)
         with _undamaged(name, codec), io.BufferedReader(packed, _BLOCK_BYTES) as stream:
             yield stream
+
+
+def _opened(path: Path, watch: Watch | None) -> io.BufferedReader:
+    if watch is None:
+        return path.open("rb")
+    return io.BufferedReader(_Watched(path, watch), _BLOCK_BYTES)
+
+
+class _Watched(io.FileIO):
+    """A file that tells how much of it was read."""
+
+    def __init__(self, path: Path, watch: Watch) -> None:
+        super().__init__(path)
+        self._n_bytes = path.stat().st_size
+        self._watch = watch
+
+    def readinto(self, buffer: Any) -> int:
+        """Read a block and tell."""
+        n_read = super().readinto(buffer)
+        self._watch(self.tell() / self._n_bytes if self._n_bytes else 1.0)
+        return n_read
 
 
 def decode(data: bytes, name: str) -> str:
@@ -324,3 +366,14 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Turn rows that each state only what they know into columns."""
     names: Iterable[str] = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"

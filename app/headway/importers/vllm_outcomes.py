@@ -12,12 +12,10 @@ from http import HTTPStatus
 
 import numpy as np
 
+from headway.importers.outcomes import last_line, of_exception, of_status
 from headway.importers.vllm_files import Bench, Planned
 from headway.model import Outcome, OutcomeBasis
 
-REASON_LENGTH = 200
-
-_REJECTIONS = {429, 503, 400, 413, 422}
 # Python and the servers it talks to know these statuses by several names.
 _PHRASES = {status.phrase.lower(): status.value for status in HTTPStatus} | {
     "request entity too large": 413,
@@ -165,20 +163,8 @@ def classify_error(text: str) -> tuple[Outcome, int | None]:
     line = last_line(text)
     status = _http_status(line)
     if status is not None:
-        return (Outcome.REJECTED if status in _REJECTIONS else Outcome.FAILED), status
-    exception = _exception(line)
-    if "Timeout" in exception:
-        return Outcome.TIMED_OUT, None
-    if exception == "CancelledError":
-        return Outcome.CANCELLED, None
-    return Outcome.FAILED, None
-
-
-def last_line(text: str) -> str:
-    """Return the last line with content, shortened: where a traceback names its error."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = lines[-1] if lines else ""
-    return line if len(line) <= REASON_LENGTH else f"{line[: REASON_LENGTH - 1]}…"
+        return of_status(status), status
+    return of_exception(_exception(line)), None
 
 
 def _http_status(line: str) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from headway.importers.chunks import ChunkCounts
 from headway.importers.source import as_number, as_text, as_whole
 from headway.importers.vllm_files import Bench, rate_rps
 from headway.importers.vllm_outcomes import Lengths, Verdict
@@ -40,8 +41,6 @@ _DEFINITIONS = {
 }
 _THROUGHPUT = "output tokens of the tool's successes over its whole duration, drain included"
 _LONG_WAIT_S = 0.1
-_NEAR_ZERO_S = 1e-4
-_NEAR_ZERO_SHARE = 0.05
 
 
 def load(bench: Bench) -> Load:
@@ -278,29 +277,11 @@ def _lengths(verdicts: Sequence[Verdict], known: Lengths, has_workload: bool) ->
 
 
 def _chunks(bench: Bench, verdicts: Sequence[Verdict]) -> Iterator[Finding]:
-    rows = [row for row, v in enumerate(verdicts) if v.outcome is Outcome.COMPLETED]
-    merged = [row for row in rows if bench.n_chunks(row) != bench.output_lens[row]]
-    if merged:
-        per_chunk = sum(bench.output_lens[row] or 0 for row in rows) / sum(
-            bench.n_chunks(row) for row in rows
-        )
-        yield Finding(
-            "chunks_not_tokens",
-            Severity.INFO,
-            len(merged),
-            f"{len(merged)} of {len(rows)} answers have another number of chunks than of tokens "
-            f"({per_chunk:.3g} tokens per chunk overall): gaps are between chunks, not tokens",
-        )
-    gaps_s = np.concatenate([np.empty(0), *(bench.itls[row] for row in rows)])
-    n_near_zero = int((gaps_s < _NEAR_ZERO_S).sum())
-    if n_near_zero > _NEAR_ZERO_SHARE * len(gaps_s):
-        yield Finding(
-            "near_zero_gaps",
-            Severity.INFO,
-            n_near_zero,
-            f"{n_near_zero} of {len(gaps_s)} gaps are under 0.1 ms: several chunks arrived in "
-            "one read, which pulls gap percentiles down",
-        )
+    counts = ChunkCounts()
+    for row, verdict in enumerate(verdicts):
+        if verdict.outcome is Outcome.COMPLETED:
+            counts.add(bench.itls[row] * 1e6, bench.output_lens[row])
+    yield from counts.findings()
 
 
 def _peak(bench: Bench) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from headway import record
+from headway import record, studies
 from headway.errors import RecordError
 from headway.model import RunInfo
 from headway.record import Run
@@ -57,6 +57,23 @@ class Library:
             None,
         )
 
+    def describe(self, study: str, folder: Path) -> None:
+        """Take over a study's `study.toml` and the files it names, where the library has none.
+
+        What the library has stays as it is: it may have been edited since.
+        """
+        target = self._folder / study
+        if (target / studies.FILE_NAME).exists():
+            return
+        said = studies.read(folder)
+        for name in (said.trace, said.trace_mapping, studies.FILE_NAME):
+            if name is not None and (folder / name).is_file():
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                # Renamed into place: a reader never sees half of it.
+                staged = target / f".{uuid4().hex}"
+                shutil.copyfile(folder / name, staged)
+                staged.replace(target / name)
+
     def add(self, runs: Sequence[Run]) -> None:
         """Write sealed runs, each in place of its former version in whatever study.
 
@@ -67,8 +84,8 @@ class Library:
         OSError
             The disk refuses.
         """
-        with _folders(self._folder) as made, _staging(self._folder) as staging:
-            written = [record.write(run, staging) for run in runs]
+        with folders(self._folder) as made, staging(self._folder) as staged:
+            written = [record.write(run, staged) for run in runs]
             for path in (path for paths in written for path in paths):
                 _flush(path)
             for run, paths in zip(runs, written, strict=True):
@@ -126,9 +143,9 @@ def _is_alive(pid: int) -> bool:
 
 
 @contextmanager
-def _folders(library: Path) -> Iterator["_Maker"]:
+def folders(library: Path) -> Iterator["Maker"]:
     """Make folders as needed; after a failure, remove those made that are still empty."""
-    maker = _Maker()
+    maker = Maker()
     try:
         maker(library)
         yield maker
@@ -137,24 +154,32 @@ def _folders(library: Path) -> Iterator["_Maker"]:
         raise
 
 
-class _Maker:
+class Maker:
+    """Makes folders, and remembers which were not there."""
+
     def __init__(self) -> None:
         self._made: list[Path] = []
 
     def __call__(self, folder: Path) -> None:
+        """Make a folder and those above it."""
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
         for path in reversed(missing):
             path.mkdir(exist_ok=True)
             self._made.append(path)
 
     def undo(self) -> None:
+        """Remove the folders made that are still empty."""
         for path in reversed(self._made):
             with suppress(OSError):
                 path.rmdir()
 
 
 @contextmanager
-def _staging(library: Path) -> Iterator[Path]:
+def staging(library: Path) -> Iterator[Path]:
+    """Make a hidden folder for what is being written, and remove it whatever happens.
+
+    After a kill it stays, until `remove_stale_staging` finds that its process is gone.
+    """
     folder = library / f".staging-{os.getpid()}-{uuid4().hex}"
     _active.add(folder.name)
     try:

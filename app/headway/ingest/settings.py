@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from headway.errors import MisuseError
+from headway.importers.source import Counter
 from headway.model import Load, Manifest, RunInfo
 
 _PLAIN: dict[str, Any] = {
@@ -17,6 +18,8 @@ _PLAIN: dict[str, Any] = {
     "harness_version": str,
 }
 _TABLES: dict[str, type[Load] | type[Manifest]] = {"load": Load, "manifest": Manifest}
+# Not part of the description: how the source is to be read.
+COUNTER = "token_counter"
 _STRICT = ConfigDict(allow_inf_nan=False)
 _FORBIDDEN = set('/\\:*?"<>|')
 
@@ -24,7 +27,7 @@ _FORBIDDEN = set('/\\:*?"<>|')
 def valid_keys() -> list[str]:
     """Return every key that `--set` understands."""
     dotted = [f"{table}.{f.name}" for table, kind in _TABLES.items() for f in fields(kind)]
-    return sorted([*_PLAIN, *dotted])
+    return sorted([*_PLAIN, COUNTER, *dotted])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,12 @@ class Settings:
         if self.study is not None:
             check_study(self.study)
         _typed(self.set)
+
+    @property
+    def counter(self) -> Counter:
+        """Whose token counts to take where a source has two."""
+        stated: Counter = _typed(self.set).get(COUNTER, Counter.TOOL)
+        return stated
 
     def apply(self, info: RunInfo) -> RunInfo:
         """Return a description with the stated values in place of the source's."""
@@ -94,6 +103,8 @@ def _value(key: str, value: object) -> Any:
     table, _, name = key.partition(".")
     if key in _PLAIN:
         typed = _convert(key, value, _PLAIN[key])
+    elif key == COUNTER:
+        typed = _convert(key, value, Counter)
     elif table in _TABLES and name in {f.name for f in fields(_TABLES[table])}:
         typed = _convert(key, value, _TABLES[table].__dataclass_fields__[name].type)
     else:

@@ -6,19 +6,32 @@ description is JSON in the file's key-value metadata under `headway.run`, the sc
 docs/formats.md describes the layout for writers in other languages.
 """
 
+from headway.record.conformance import Conformance, Poor, check
+from headway.record.digests import digest
 from headway.record.files import (
-    ROW_GROUP_REQUESTS,
     STATE_SUFFIX,
     describes_run,
     is_run_file,
     read,
+    read_batches,
     read_info,
+    rows_sha256,
     seal,
     state_of,
     write,
 )
-from headway.record.rules import RULES, SCHEMA_VERSION, problems
-from headway.record.schema import REQUESTS, STATE, Run, digest, requests_table, state_table
+from headway.record.rules import RULES, SCHEMA_VERSION, Checker, problems
+from headway.record.schema import (
+    REQUESTS,
+    ROW_GROUP_REQUESTS,
+    STATE,
+    Run,
+    plain,
+    requests_table,
+    state_table,
+    with_stream_summary,
+)
+from headway.record.spill import Spill
 
 __all__ = [
     "REQUESTS",
@@ -27,16 +40,25 @@ __all__ = [
     "SCHEMA_VERSION",
     "STATE",
     "STATE_SUFFIX",
+    "Checker",
+    "Conformance",
+    "Poor",
     "Run",
+    "Spill",
+    "check",
     "describes_run",
     "digest",
     "is_run_file",
+    "plain",
     "problems",
     "read",
+    "read_batches",
     "read_info",
     "requests_table",
+    "rows_sha256",
     "seal",
     "state_of",
     "state_table",
+    "with_stream_summary",
     "write",
 ]

@@ -1,6 +1,8 @@
 """Run files on disk: written whole, read back as they were."""
 
 import hashlib
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +12,29 @@ from pydantic import TypeAdapter, ValidationError
 
 from headway.errors import RecordError
 from headway.model import RunInfo
-from headway.record.rules import SCHEMA_VERSION, problems
-from headway.record.schema import LIST_COLUMNS, REQUESTS, STATE, Run, digest
+from headway.record.digests import digest, digest_of_batches
+from headway.record.rules import SCHEMA_VERSION, problems, wrong_columns
+from headway.record.schema import (
+    LIST_COLUMNS,
+    REQUESTS,
+    ROW_GROUP_REQUESTS,
+    STATE,
+    Run,
+    batches,
+    plain,
+    stamped,
+)
 
-ROW_GROUP_REQUESTS = 8192
 STATE_SUFFIX = ".state.parquet"
+RUN_KEY = b"headway.run"
 
-_RUN_KEY = b"headway.run"
 _SCHEMA_KEY = b"headway.schema"
 _GENERATION_KEY = b"headway.generation"
 _INFO = TypeAdapter(RunInfo)
-_ADDED = ("mapping", "mapping_sha256")
+
+Metadata = dict[bytes, bytes]
+
+_ROW_GROUP_SAMPLES = 131_072
 # Steps and sample times rise steadily: as differences they take a twelfth of the space.
 _RISING = ("at_us", "step")
 _REPEATING = ["run_id", "phase", "segment", "outcome", "outcome_basis", "reason", "replica"]
@@ -31,15 +45,19 @@ def seal(run: Run) -> Run:
 
     `rows_sha256` covers the canonical rows without run_id; `generation` covers the description and
     the state too, and ties the companion file to this very write.
+
+    Raises
+    ------
+    RecordError
+        The columns are not those of the record.
     """
-    n_rows = run.requests.num_rows
-    requests = run.requests.set_column(
-        0, REQUESTS.field(0), pa.array([run.info.run_id] * n_rows, pa.string())
-    )
     state = run.state
-    if state is not None:
-        stamp = pa.array([run.info.run_id] * state.num_rows, pa.string())
-        state = state.set_column(0, STATE.field(0), stamp)
+    wrong = wrong_columns(run.requests.schema, REQUESTS)
+    wrong += [] if state is None else wrong_columns(state.schema, STATE)
+    if wrong:
+        raise wrong[0]
+    requests = stamped(run.requests, run.info.run_id)
+    state = None if state is None else stamped(state, run.info.run_id)
     info = replace(run.info, rows_sha256=digest(requests), generation="")
     parts = [_described(info), b"" if state is None else digest(state).encode()]
     generation = hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
@@ -47,18 +65,19 @@ def seal(run: Run) -> Run:
 
 
 def _described(info: RunInfo) -> bytes:
-    """Return a description as JSON.
+    """Return a description as it is stored: what is not recorded is absent.
 
-    Members added after the first release are left out where they are unknown, so that a run keeps
-    its generation.
+    A field that a later version adds then changes neither the bytes nor the generation of a run
+    that does not have it.
     """
-    return _INFO.dump_json(info, exclude={n for n in _ADDED if getattr(info, n) is None})
+    return _INFO.dump_json(info, exclude_none=True)
 
 
 def write(run: Run, directory: Path) -> list[Path]:
     """Write a sealed run into a directory and return its files, the run file last.
 
-    The caller makes the write atomic (see `headway.ingest`).
+    One row group is held at a time, and its rows alone decide its bytes, however the table is
+    chunked. The caller makes the write atomic (see `headway.ingest`).
 
     Raises
     ------
@@ -75,25 +94,31 @@ def write(run: Run, directory: Path) -> list[Path]:
         _write_state(run.state.replace_schema_metadata({_GENERATION_KEY: generation}), state_path)
         written.append(state_path)
     table = run.requests.replace_schema_metadata(
-        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), _RUN_KEY: _described(run.info)}
+        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), RUN_KEY: _described(run.info)}
     )
     path = directory / f"{run.info.run_id}.parquet"
-    pq.write_table(
-        table,
+    _write_requests(table, path)
+    return [*written, path]
+
+
+def _write_requests(table: pa.Table, path: Path) -> None:
+    with pq.ParquetWriter(
         path,
-        row_group_size=ROW_GROUP_REQUESTS,
+        table.schema,
         compression="zstd",
         compression_level=9,
         use_dictionary=_REPEATING,
         column_encoding={f"{name}.list.element": "BYTE_STREAM_SPLIT" for name in LIST_COLUMNS},
-    )
-    return [*written, path]
+    ) as writer:
+        for batch in batches(table):
+            writer.write_table(pa.Table.from_batches([batch]), row_group_size=ROW_GROUP_REQUESTS)
 
 
 def _write_state(state: pa.Table, path: Path) -> None:
     pq.write_table(
         state,
         path,
+        row_group_size=_ROW_GROUP_SAMPLES,
         compression="zstd",
         compression_level=9,
         use_dictionary=[name for name in STATE.names if name not in _RISING],
@@ -109,24 +134,60 @@ def read_info(path: Path) -> RunInfo:
     RecordError
         The file is not a run file of this schema version.
     """
+    info, wrong = described(read_metadata(path), path.name)
+    if info is None or wrong:
+        raise wrong[0]
+    return info
+
+
+def read_metadata(path: Path) -> Metadata:
+    """Return the keys and values in a Parquet file's footer.
+
+    Raises
+    ------
+    RecordError
+        The file is not Parquet.
+    """
     try:
-        metadata = pq.read_metadata(path).metadata or {}
+        found: Metadata = pq.read_metadata(path).metadata or {}
+        return found
     except (pa.ArrowException, OSError) as error:
         raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
+
+
+def described(metadata: Metadata, name: str) -> tuple[RunInfo | None, list[RecordError]]:
+    """Return the description in a file's metadata, if it can be read, and all that is wrong."""
+    wrong = []
     version = metadata.get(_SCHEMA_KEY, b"").decode(errors="replace")
     if version != SCHEMA_VERSION:
         found = f"schema version {version!r}" if version else "no `headway.schema`"
-        raise RecordError(
-            "schema_version",
-            f"{path.name} has {found}; this Headway reads version {SCHEMA_VERSION}: import the "
-            "source again, or use the Headway that wrote the file",
+        message = (
+            f"{name} has {found}; this Headway reads version {SCHEMA_VERSION}: import the "
+            "source again, or use the Headway that wrote the file"
         )
+        wrong.append(RecordError("schema_version", message))
     try:
-        return _INFO.validate_json(metadata.get(_RUN_KEY, b""))
+        info = _INFO.validate_json(metadata.get(RUN_KEY, b""))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "headway.run"
-        raise RecordError("description", f"{path.name}: {where}: {first['msg']}") from error
+        for each in error.errors():
+            where = ".".join(str(part) for part in each["loc"]) or "headway.run"
+            wrong.append(RecordError("description", f"{name}: {where}: {each['msg']}"))
+        return None, wrong
+    return info, [*wrong, *(RecordError("description", f"{name}: {m}") for m in _impossible(info))]
+
+
+def _impossible(info: RunInfo) -> Iterator[str]:
+    """Yield what a description says that no run can be."""
+    for name, value in (("run_id", info.run_id), ("study", info.study), ("harness", info.harness)):
+        if not value.strip():
+            yield f"{name}: found {value!r}; expected text"
+    loads = {"declared_rps": info.load.declared_rps, "concurrency": info.load.concurrency}
+    for name, amount in loads.items():
+        if amount is not None and not (amount > 0 and math.isfinite(amount)):
+            yield f"load.{name}: found {amount:g}; expected a number above 0, or null"
+    for name, count in (("n_offered", info.n_offered), ("n_warmup", info.n_warmup)):
+        if count < 0:
+            yield f"{name}: found {count}; expected 0 or more"
 
 
 def read(path: Path) -> Run:
@@ -139,28 +200,82 @@ def read(path: Path) -> Run:
     """
     info = read_info(path)
     try:
-        requests = pq.read_table(path)
+        requests = plain(pq.read_table(path))
+        state_path = state_of(path, info)
+        state = None if state_path is None else plain(pq.read_table(state_path))
     except (pa.ArrowException, OSError) as error:
         raise RecordError("readable", f"{path.name} cannot be read to its end") from error
-    state_path = state_of(path, info)
-    state = None if state_path is None else pq.read_table(state_path)
     return Run(info, requests.replace_schema_metadata(None), state)
+
+
+def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a run file or a companion, a few thousand at a time; all columns or some.
+
+    Raises
+    ------
+    RecordError
+        The file breaks off.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=ROW_GROUP_REQUESTS, columns=columns):
+                yield from plain(pa.Table.from_batches([batch])).to_batches()
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError("readable", f"{path.name} cannot be read to its end") from error
+
+
+def rows_sha256(path: Path) -> str:
+    """Return the digest of a run file's rows, as they are and not as its description says.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read, or its columns are not those of the record.
+    """
+    schema = plain(read_schema(path).empty_table()).schema
+    wrong = wrong_columns(schema, REQUESTS)
+    if wrong:
+        raise wrong[0]
+    return digest_of_batches(REQUESTS, read_batches(path))
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """Return the columns of a file, as it names and types them.
+
+    Raises
+    ------
+    RecordError
+        The file is not Parquet.
+    """
+    try:
+        return pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
 
 
 def state_of(path: Path, info: RunInfo) -> Path | None:
     """Return the companion of a run file, if one was written together with it."""
     companion = path.with_name(f"{path.stem}{STATE_SUFFIX}")
-    if not companion.exists():
+    if not companion.exists() or generation_of(companion) != info.generation:
         return None
-    metadata = pq.read_metadata(companion).metadata or {}
-    matches = metadata.get(_GENERATION_KEY, b"").decode(errors="replace") == info.generation
-    return companion if matches else None
+    return companion
+
+
+def generation_of(companion: Path) -> str:
+    """Return the write that a companion belongs to; empty where it does not say.
+
+    Raises
+    ------
+    RecordError
+        The companion is not Parquet.
+    """
+    return read_metadata(companion).get(_GENERATION_KEY, b"").decode(errors="replace")
 
 
 def describes_run(path: Path) -> bool:
     """Decide from its footer whether a file is a run file of any version, or of one damaged."""
     try:
-        return _RUN_KEY in (pq.read_metadata(path).metadata or {})
+        return RUN_KEY in (pq.read_metadata(path).metadata or {})
     except (pa.ArrowException, OSError):
         return False
 

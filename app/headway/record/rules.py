@@ -1,11 +1,16 @@
 """The rules of the record: what a run file may never say."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from headway.errors import RecordError
 from headway.model import Outcome, OutcomeBasis, Phase, RunInfo, Segment
-from headway.record.schema import LIST_COLUMNS, REQUESTS, Run
+from headway.record.schema import LIST_COLUMNS, REQUESTS, STATE, Run, batches
 
 SCHEMA_VERSION = "1"
 
@@ -34,101 +39,261 @@ RULES = {
     "not_sent": "a request that was not sent has no send time and no response",
     "gaps": "n_chunks and max_gap_us agree with chunk_gaps_us, and no gap is negative",
     "chunk_tokens": "chunk_tokens has one entry per chunk",
+    "state": "a sample of state has at_us, and no duration or count of it is negative",
 }
+
+# What of a row shows how it breaks a rule.
+_TELLING = {
+    "run_id": ["run_id"],
+    "phase": ["phase"],
+    "segment": ["segment"],
+    "outcome": ["outcome"],
+    "outcome_basis": ["outcome_basis"],
+    "not_negative": _NOT_NEGATIVE,
+    "completion_time": ["outcome", "latency_us"],
+    "latency_of_success": ["outcome", "latency_us", "source_success"],
+    "first_before_last": ["ttft_us", "latency_us"],
+    "not_sent": ["sent_us", "ttft_us", "latency_us", "n_chunks"],
+    "gaps": ["n_chunks", "max_gap_us", "n_gaps", "smallest_gap", "largest_gap"],
+    "chunk_tokens": ["n_chunks", "n_chunk_tokens"],
+}
+_SAMPLED = (
+    "duration_us running waiting paused kv_used kv_reserved kv_total kv_fraction prefill_tokens "
+    "decode_tokens batch_size"
+).split()
+_SHOWN = 3
+_LONGEST_TEXT = 40
 
 
 def problems(run: Run) -> list[RecordError]:
-    """Return every broken rule of a run, in the order of `RULES`; empty when it is sound."""
-    wrong = _wrong_columns(run.requests.schema)
+    """Return every broken rule of a run, in the order of `RULES`; empty when it is sound.
+
+    The rows are read batch by batch, and four bytes of each are kept.
+    """
+    wrong = wrong_columns(run.requests.schema, REQUESTS)
+    if run.state is not None:
+        wrong += wrong_columns(run.state.schema, STATE)
     if wrong:
-        return [RecordError("columns", wrong)]
-    scalars = pl.DataFrame(pl.from_arrow(run.requests.drop_columns(list(LIST_COLUMNS))))
-    broken = [*_broken_rows(run.info, scalars), *_broken_counts(run.info, scalars)]
-    lists = _broken_lists(run.requests)
+        return wrong
+    checker = Checker(run.info)
+    for batch in batches(run.requests):
+        checker.add(batch)
+    samples = () if run.state is None else batches(run.state)
+    return in_order([*checker.problems(), *sample_problems(samples, run.info.run_id)])
+
+
+def in_order(found: Iterable[RecordError]) -> list[RecordError]:
+    """Return broken rules in the order of `RULES`."""
     order = list(RULES)
-    return sorted([*broken, *lists], key=lambda error: order.index(error.rule))
+    return sorted(found, key=lambda error: order.index(error.rule))
 
 
-def _wrong_columns(schema: pa.Schema) -> str | None:
-    if schema.names != REQUESTS.names:
-        missing = sorted(set(REQUESTS.names) - set(schema.names))
-        surplus = sorted(set(schema.names) - set(REQUESTS.names))
-        return (
+def sample_problems(samples: Iterable[pa.RecordBatch], run_id: str) -> list[RecordError]:
+    """Return the rules that samples of the server's state break."""
+    checks = {
+        "run_id": pl.col("run_id").fill_null("") != run_id,
+        "state": pl.col("at_us").is_null()
+        | pl.any_horizontal(pl.col(_SAMPLED) < 0).fill_null(value=False),
+    }
+    broken = dict.fromkeys(checks, 0)
+    for batch in samples:
+        rows = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
+        for rule, n in rows.select(**checks).sum().row(0, named=True).items():
+            broken[rule] += n
+    return [
+        RecordError(rule, f"{n} samples of state: expected that {RULES[rule]}")
+        for rule, n in broken.items()
+        if n
+    ]
+
+
+def wrong_columns(found: pa.Schema, expected: pa.Schema) -> list[RecordError]:
+    """Return how a table's columns differ from those of the record."""
+    if set(found.names) != set(expected.names) or len(found) != len(expected):
+        missing = sorted(set(expected.names) - set(found.names))
+        surplus = sorted(set(found.names) - set(expected.names))
+        twice = sorted({name for name in found.names if found.names.count(name) > 1})
+        message = (
             f"columns differ from the record: missing {', '.join(missing) or 'none'}; "
             f"surplus {', '.join(surplus) or 'none'}"
         )
-    for found, expected in zip(schema, REQUESTS, strict=True):
-        if found.type != expected.type:
-            return f"column {found.name} is {found.type}; expected {expected.type}"
-    return None
+        return [
+            RecordError("columns", f"{message}; twice {', '.join(twice)}" if twice else message)
+        ]
+    wrong = [
+        f"column {known.name} is {found.field(known.name).type}; expected {known.type}"
+        for known in expected
+        if found.field(known.name).type != known.type
+    ]
+    if not wrong and found.names != expected.names:
+        place = next(at for at, name in enumerate(found.names) if name != expected.names[at])
+        wrong.append(
+            f"column {place + 1} is {found.names[place]}; expected {expected.names[place]}: "
+            "the order of the record"
+        )
+    return [RecordError("columns", message) for message in wrong]
 
 
-def _broken_rows(info: RunInfo, rows: pl.DataFrame) -> list[RecordError]:
-    """Check the rules that one row alone can break."""
-    success = pl.col("source_success").fill_null(value=False)
-    completed = pl.col("outcome") == Outcome.COMPLETED
-    responded = pl.any_horizontal(
-        pl.col(["sent_us", "ttft_us", "latency_us", "n_chunks"]).is_not_null()
-    )
-    negative = pl.any_horizontal(pl.col(list(_NOT_NEGATIVE)) < 0).fill_null(value=False)
-    checks = {
-        "run_id": pl.col("run_id").fill_null("") != info.run_id,
-        "phase": ~pl.col("phase").fill_null("").is_in(list(Phase)),
-        "segment": ~pl.col("segment").fill_null(Segment.STEADY).is_in(list(Segment)),
-        "outcome": ~pl.col("outcome").fill_null("").is_in(list(Outcome)),
-        "outcome_basis": ~pl.col("outcome_basis").fill_null("").is_in(list(OutcomeBasis)),
-        "not_negative": negative,
-        "completion_time": completed & pl.col("latency_us").is_null() & info.completion_times,
-        "latency_of_success": pl.col("latency_us").is_not_null() & ~completed & ~success,
-        "first_before_last": (pl.col("ttft_us") > pl.col("latency_us")).fill_null(value=False),
-        "not_sent": (pl.col("outcome") == Outcome.NOT_SENT) & responded,
-    }
-    broken = []
-    for rule, breaks in checks.items():
-        indices = rows.filter(breaks)["request_index"]
-        if indices.len():
-            broken.append(_row_error(rule, indices))
-    return broken
+@dataclass(slots=True)
+class _Broken:
+    """The rows that break one rule: how many, the first few, and what the first one says."""
+
+    n: int = 0
+    first: list[object] = field(default_factory=list)
+    telling: str = ""
+
+    def add(self, rows: pl.DataFrame, columns: list[str]) -> None:
+        if not self.n:
+            self.telling = _told(rows.row(0, named=True), columns)
+        self.first += rows["request_index"].head(_SHOWN - len(self.first)).to_list()
+        self.n += rows.height
+
+    def error(self, rule: str) -> RecordError:
+        message = f"{_requests(self.first, self.n)}: expected that {RULES[rule]}"
+        return RecordError(rule, f"{message}; request {self.first[0]} has {self.telling}")
 
 
-def _row_error(rule: str, indices: pl.Series) -> RecordError:
-    shown = ", ".join(str(index) for index in indices.head(3))
-    more = f" and {indices.len() - 3} more" if indices.len() > 3 else ""
-    return RecordError(rule, f"request {shown}{more}: expected that {RULES[rule]}")
+class Checker:
+    """Checks the rows of a run batch by batch.
 
+    Parameters
+    ----------
+    info
+        The description that the rows must agree with; without one, what rests on it is not checked.
+    """
 
-def _broken_counts(info: RunInfo, rows: pl.DataFrame) -> list[RecordError]:
-    broken = []
-    counted = {
-        Phase.MEASURED: info.n_offered,
-        Phase.WARMUP: info.n_warmup,
-    }
-    for phase, declared in counted.items():
-        found = rows.filter(pl.col("phase") == phase).height
-        if found != declared:
-            broken.append(
-                RecordError("offered", f"{found} {phase} rows; the description says {declared}")
+    def __init__(self, info: RunInfo | None) -> None:
+        self._info = info
+        self._checks = _checks(info)
+        self._broken: dict[str, _Broken] = {}
+        self._unknown_elements: set[str] = set()
+        self._indices: dict[Phase, list[npt.NDArray[np.int32]]] = {phase: [] for phase in Phase}
+        self._n_rows = dict.fromkeys(Phase, 0)
+        self._n_unnumbered = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Check a batch whose columns are those of the record."""
+        # Their type forbids it, and Arrow lets it through.
+        self._unknown_elements.update(
+            name for name in LIST_COLUMNS if batch.column(name).flatten().null_count
+        )
+        rows = _frame(batch)
+        breaks = rows.select(**self._checks)
+        for rule in self._checks:
+            if breaks[rule].any():
+                self._note(rule, rows.filter(breaks[rule]))
+        self._n_unnumbered += rows["request_index"].null_count()
+        for phase in Phase:
+            mine = rows["request_index"].filter(rows["phase"].eq_missing(phase.value))
+            self._n_rows[phase] += len(mine)
+            self._indices[phase].append(mine.drop_nulls().to_numpy())
+
+    def row_problems(self) -> list[RecordError]:
+        """Return the rules that single rows have broken so far, in the order of `RULES`."""
+        unknown = [
+            RecordError(
+                "columns",
+                f"column {name} has an unknown element; expected {REQUESTS.field(name).type}",
             )
-    keys = rows.select("phase", "request_index")
-    if keys["request_index"].null_count() or keys.is_duplicated().any():
-        broken.append(RecordError("request_index", f"expected that {RULES['request_index']}"))
-    return broken
+            for name in sorted(self._unknown_elements)
+        ]
+        return unknown + [self._broken[rule].error(rule) for rule in RULES if rule in self._broken]
+
+    def problems(self) -> list[RecordError]:
+        """Return every broken rule, in the order of `RULES`, once all rows were added."""
+        return in_order([*self.row_problems(), *self._counts(), *self._numbers()])
+
+    def _note(self, rule: str, rows: pl.DataFrame) -> None:
+        self._broken.setdefault(rule, _Broken()).add(rows, _TELLING[rule])
+
+    def _counts(self) -> list[RecordError]:
+        if self._info is None:
+            return []
+        declared = {Phase.MEASURED: self._info.n_offered, Phase.WARMUP: self._info.n_warmup}
+        return [
+            RecordError(
+                "offered", f"{self._n_rows[phase]} {phase} rows; the description says {said}"
+            )
+            for phase, said in declared.items()
+            if self._n_rows[phase] != said
+        ]
+
+    def _numbers(self) -> list[RecordError]:
+        repeated = np.concatenate([_repeated(parts) for parts in self._indices.values()])
+        expected = f"expected that {RULES['request_index']}"
+        found = []
+        if len(repeated):
+            shown = _requests(repeated[:_SHOWN].tolist(), len(repeated))
+            found.append(f"{shown}: {expected}; found more than once")
+        if self._n_unnumbered:
+            found.append(f"{self._n_unnumbered} rows without request_index: {expected}")
+        return [RecordError("request_index", "; ".join(found))] if found else []
 
 
-def _broken_lists(requests: pa.Table) -> list[RecordError]:
-    rows = pl.DataFrame(
-        pl.from_arrow(requests.select(["request_index", "n_chunks", "max_gap_us", "chunk_gaps_us"]))
-    ).with_columns(n_tokens=pl.Series(requests["chunk_tokens"]).list.len())
-    gaps = pl.col("chunk_gaps_us")
-    wrong_count = pl.col("n_chunks").cast(pl.Int64).ne_missing(gaps.list.len().cast(pl.Int64) + 1)
-    wrong_max = pl.col("max_gap_us").ne_missing(gaps.list.max().cast(pl.Int64))
+def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
+    gaps = pl.col("chunk_gaps_us").list
+    return pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch]))).with_columns(
+        n_gaps=gaps.len().cast(pl.Int64),
+        smallest_gap=gaps.min().cast(pl.Int64),
+        largest_gap=gaps.max().cast(pl.Int64),
+        n_chunk_tokens=pl.col("chunk_tokens").list.len().cast(pl.Int64),
+    )
+
+
+def _checks(info: RunInfo | None) -> Mapping[str, pl.Expr]:
+    """Return the rules that one row alone can break, each as what is true where it is broken."""
+    col = pl.col
+    success = col("source_success").fill_null(value=False)
+    completed = (col("outcome") == Outcome.COMPLETED).fill_null(value=False)
+    responded = pl.any_horizontal(
+        col(["sent_us", "ttft_us", "latency_us", "n_chunks"]).is_not_null()
+    )
+    n_chunks, largest = col("n_chunks").cast(pl.Int64), col("largest_gap")
+    wrong_gaps = n_chunks.ne_missing(col("n_gaps") + 1) | col("max_gap_us").ne_missing(largest)
     checks = {
-        "gaps": gaps.is_not_null() & (wrong_count | wrong_max | (gaps.list.min() < 0)),
-        "chunk_tokens": pl.col("n_tokens").cast(pl.Int64) != pl.col("n_chunks").cast(pl.Int64),
+        "phase": ~col("phase").fill_null("").is_in(list(Phase)),
+        "segment": ~col("segment").fill_null(Segment.STEADY).is_in(list(Segment)),
+        "outcome": ~col("outcome").fill_null("").is_in(list(Outcome)),
+        "outcome_basis": ~col("outcome_basis").fill_null("").is_in(list(OutcomeBasis)),
+        "not_negative": pl.any_horizontal(col(list(_NOT_NEGATIVE)) < 0),
+        "latency_of_success": col("latency_us").is_not_null() & ~completed & ~success,
+        "first_before_last": col("ttft_us") > col("latency_us"),
+        "not_sent": (col("outcome") == Outcome.NOT_SENT) & responded,
+        "gaps": col("n_gaps").is_not_null() & (wrong_gaps | (col("smallest_gap") < 0))
+        | (n_chunks < 1).fill_null(value=False),
+        "chunk_tokens": col("n_chunk_tokens") != n_chunks,
     }
-    broken = []
-    for rule, breaks in checks.items():
-        indices = rows.filter(breaks.fill_null(value=False))["request_index"]
-        if indices.len():
-            broken.append(_row_error(rule, indices))
-    return broken
+    if info is not None:
+        checks["run_id"] = col("run_id").fill_null("") != info.run_id
+        if info.completion_times:
+            checks["completion_time"] = completed & col("latency_us").is_null()
+    return {rule: breaks.fill_null(value=False) for rule, breaks in checks.items()}
+
+
+def _repeated(parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
+    """Return, each once and sorted, the numbers that occur more than once."""
+    numbers = np.concatenate([np.empty(0, np.int32), *parts])
+    numbers.sort()
+    return np.unique(numbers[1:][numbers[1:] == numbers[:-1]])
+
+
+def _requests(first: list[object], n: int) -> str:
+    shown = ", ".join(str(index) for index in first)
+    return f"request {shown}{f' and {n - _SHOWN} more' if n > _SHOWN else ''}"
+
+
+def _told(row: Mapping[str, object], columns: list[str]) -> str:
+    """Return what a row says in these columns, those below 0 where only they are of interest."""
+    if columns is _NOT_NEGATIVE:
+        columns = [name for name in columns if _is_negative(row[name])]
+    return ", ".join(f"{name} {_shown(row[name])}" for name in columns)
+
+
+def _is_negative(value: object) -> bool:
+    return isinstance(value, int) and value < 0
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return repr(value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}…")
+    return "unknown" if value is None else str(value)

@@ -1,14 +1,11 @@
 """The columns of the record, and tables built from what a source knows of them."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headway.errors import RecordError
 from headway.model import RunInfo
@@ -83,6 +80,9 @@ STATE = pa.schema(
 
 LIST_COLUMNS = ("chunk_gaps_us", "chunk_tokens")
 
+# Rows that are held at once, whatever the size of the run, and rows of a row group of its file.
+ROW_GROUP_REQUESTS = 8192
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -103,16 +103,23 @@ def requests_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
     RecordError
         A column is not of the record, or a value does not fit its type.
     """
-    table = _table(columns, REQUESTS)
-    if "chunk_gaps_us" not in columns:
-        return table
+    return with_stream_summary(_table(columns, REQUESTS), set(columns))
+
+
+def with_stream_summary(table: pa.Table, given: Collection[str] = ()) -> pa.Table:
+    """Return requests whose `n_chunks` and `max_gap_us` follow from `chunk_gaps_us`.
+
+    They are left alone where they are given, or known of any request.
+    """
     gaps = pl.Series(table["chunk_gaps_us"])
+    if gaps.null_count() == len(gaps):
+        return table
     derived = {
         "n_chunks": (gaps.list.len().cast(pl.Int32) + 1).to_arrow(),
         "max_gap_us": gaps.list.max().cast(pl.Int64).to_arrow(),
     }
     for name, values in derived.items():
-        if name not in columns:
+        if name not in given and table[name].null_count == table.num_rows:
             position = REQUESTS.get_field_index(name)
             table = table.set_column(position, REQUESTS.field(name), values)
     return table
@@ -140,27 +147,53 @@ def _table(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def digest(table: pa.Table) -> str:
-    """Return a sha256 over a table's values, independent of file encoding and of run_id."""
-    hasher = hashlib.sha256()
-    for field in table.schema:
-        if field.name != "run_id":
-            hasher.update(f"{field.name}:{field.type}\n".encode())
-            _hash_column(hasher, table[field.name].combine_chunks())
-    return hasher.hexdigest()
+def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield a table's rows, `ROW_GROUP_REQUESTS` at a time however the table is chunked.
+
+    A table that is mapped from a file is read as it is yielded, and never held as a whole.
+    """
+    for start in range(0, table.num_rows, ROW_GROUP_REQUESTS):
+        yield from table.slice(start, ROW_GROUP_REQUESTS).combine_chunks().to_batches()
 
 
-def _hash_column(hasher: "hashlib._Hash", column: pa.Array) -> None:
-    hasher.update(np.packbits(column.is_valid().to_numpy(zero_copy_only=False)).tobytes())
-    if pa.types.is_list(column.type):
-        lengths = pc.fill_null(pc.list_value_length(column), -1)
-        hasher.update(lengths.to_numpy(zero_copy_only=False).astype("<i8").tobytes())
-        column = column.flatten()
-    if pa.types.is_string(column.type):
-        texts = [text or "" for text in column.to_pylist()]
-        hasher.update(b"".join(len(t.encode()).to_bytes(8, "little") + t.encode() for t in texts))
-        return
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    kind = "<f8" if pa.types.is_floating(column.type) else "<i8"
-    hasher.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(kind).tobytes())
+def stamped(table: pa.Table, run_id: str) -> pa.Table:
+    """Return a table whose first column, `run_id`, names the run in every row."""
+    whole, rest = divmod(table.num_rows, ROW_GROUP_REQUESTS)
+    # One chunk, many times: the column takes no space of its own, however long it is.
+    name = pa.array([run_id] * min(table.num_rows, ROW_GROUP_REQUESTS), pa.string())
+    column = pa.chunked_array([name] * whole + [name.slice(0, rest)], pa.string())
+    return table.set_column(0, table.schema.field(0), column)
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Return a table in the types of the record where it only holds text and lists another way.
+
+    Parquet knows one kind of text and one of lists. Arrow knows several, and a file remembers which
+    of them its writer used.
+    """
+    schema = pa.schema([(field.name, _plain_type(field.type)) for field in table.schema])
+    if schema.types == table.schema.types:
+        return table
+    return pa.Table.from_arrays(
+        [_spelt_out(column) for column in table.columns], table.column_names
+    ).cast(schema)
+
+
+def _spelt_out(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with its values in place of references to a dictionary of them."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = _plain_type(column.type)
+    # Arrow cannot take from every kind of text, so that the dictionary is made plain first.
+    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_list(kind):
+        return pa.list_(kind.value_field)
+    return kind

@@ -278,7 +278,7 @@ def _tested(each: Tested) -> dict[str, str]:
     ratio = each.ratio
     return {
         "metric": text.METRIC_NAMES[each.metric],
-        "percentile": f"p{each.share * 100:g}",
+        "percentile": text.percentile(each.share),
         "B ÷ A": "not tested" if ratio is None else f"{ratio.ratio:.3f}",
         "interval": "–" if ratio is None else f"{ratio.low:.3f} to {ratio.high:.3f}",
         "p": "–" if ratio is None else f"{ratio.p:.3g}",
@@ -369,7 +369,7 @@ def _overlay(found: Comparison, metric: Metric) -> None:
 
 
 def _name(label: str, side: Side, place: int) -> str:
-    return f"{label}: {side.title}" + (f" ({place})" if len(side.runs) > 1 else "")
+    return f"{label} {place}" if len(side.runs) > 1 else label
 
 
 def _paired(found: Comparison, metric: Metric) -> str:

@@ -227,7 +227,7 @@ def _waiting(each: analysis.StillWaiting, chosen: Chosen) -> dict[str, str]:
 
     return {
         "run": state.escape(chosen.titles[each.run_id]),
-        "percentile": f"p{each.share * 100:g}",
+        "percentile": text.percentile(each.share),
         "waiting at the end": text.count(each.n_waiting),
         "lost": text.count(each.n_lost),
         "as lost": said(each.as_lost_ms),

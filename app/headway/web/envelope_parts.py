@@ -217,6 +217,12 @@ def along_load(selection: Selection, edited: Edited) -> None:
         for line, knee in load_curves.knees(points).items()
         if knee.keeps_up is not None
     ]
+    for metric, shown in zip(("TTFT", "longest stall"), figures.tail_names(points), strict=True):
+        if shown != figures.USUAL_TAIL:
+            st.caption(
+                f"{metric}: no run reaches {figures.USUAL_TAIL} of the requests offered, for too "
+                f"many never got there; {shown} is drawn."
+            )
     st.caption(
         f"Bars: bounds for traffic like this; no upper bar, no upper bound. "
         f"{state.escape('; '.join(said))}"

@@ -21,8 +21,6 @@ from headway.model import Objective, Selection, Stratum
 from headway.studies import Study
 from headway.web import state
 
-_TAIL = 0.99
-
 
 def judged(selection: Selection, objective: Objective) -> list[Judged]:
     """Return every selected run or set of replicates against the objective."""
@@ -91,7 +89,7 @@ def _load_points(
     catalog: Catalog, selection: Selection, objective: Objective
 ) -> list[load_curves.LoadPoint]:
     found = acceptance.judge(catalog, selection, objective)
-    return load_curves.points(catalog, selection, found, _TAIL)
+    return load_curves.points(catalog, selection, found)
 
 
 def _trades(catalog: Catalog, selection: Selection, objective: Objective) -> list[throughput.Trade]:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from headway.analyses.accounting import Account, Reason
 from headway.analyses.distribution import Description, Percentile
-from headway.analyses.documents import percentile_name
 from headway.figures import text
 from headway.model import OUTCOME_MEANING, Finding, Objective, Outcome, Severity, Status
 from headway.web import state
@@ -98,7 +97,7 @@ def _percentile_row(each: Description, titles: Mapping[str, str]) -> dict[str, s
     row = {"run": state.escape(titles[each.run_id])}
     if each.stratum != "all":
         row["class"] = state.escape(each.stratum)
-    row |= {f"p{percentile_name(point.share)}": _value(point, each) for point in each.percentiles}
+    row |= {text.percentile(point.share): _value(point, each) for point in each.percentiles}
     row["max"] = "–" if each.max_ms is None else text.duration(each.max_ms)
     row["delivered"] = _delivered(each)
     return row

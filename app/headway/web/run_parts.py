@@ -30,6 +30,7 @@ class Row:
     stall: str
     boundary: str
     manifest: str
+    started: str
     findings: int
 
 
@@ -56,6 +57,7 @@ def rows(catalog: Catalog, run_ids: tuple[str, ...]) -> list[Row]:
             stall=stall[run.run_id],
             boundary=run.boundary.value.replace("_", " "),
             manifest=f"{run.manifest.recorded()} of {run.manifest.size()}",
+            started=text.moment(run.started_at),
             findings=len(run.findings),
         )
         for run in runs
@@ -105,6 +107,7 @@ def table(found: list[Row]) -> None:
         "stall": column("stall p99", width=85),
         "boundary": column("boundary", width=75),
         "manifest": column("manifest", width=75),
+        "started": column("started (UTC)", width=135),
         "findings": column("findings", width=65),
     }
     frame = pl.DataFrame(

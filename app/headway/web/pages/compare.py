@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from headway.web import compare_parts, state
+from headway.web import compare_parts, run_order, state
 
 study = state.study()
 question = compare_parts.ask(study)
@@ -22,5 +22,6 @@ with left:
 with right:
     compare_parts.changed(found)
 compare_parts.tests(found)
+run_order.table(found)
 compare_parts.requests(found)
 state.provenance("comparison/pairs", "workload/plan", "distribution/ecdf")
