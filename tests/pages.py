@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).parents[1]
 MAIN = ROOT / "app" / "headway" / "web" / "entry" / "main.py"
 SAMPLES = ROOT / "sample_data"
-PAGES = ("home", "runs", "distributions", "envelope", "compare", "methods")
+PAGES = ("home", "runs", "distributions", "envelope", "compare", "import", "methods")
 
 Open = Callable[..., AppTest]
 

@@ -103,6 +103,12 @@ def test_its_types_are_for_all(members: list[str]) -> None:
     assert "headway/py.typed" in members
 
 
+def test_the_words_and_mappings_are_inside(members: list[str]) -> None:
+    folder = "headway/importers/mapped"
+    assert f"{folder}/vocabulary.toml" in members
+    assert f"{folder}/builtin/guidellm.toml" in members
+
+
 def test_no_caches_and_no_tests_are_inside(members: list[str]) -> None:
     unwanted = ("__pycache__", ".pyc", "tests/", "sample_data")
     assert [member for member in members if any(part in member for part in unwanted)] == []

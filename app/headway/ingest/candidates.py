@@ -59,12 +59,14 @@ def find(
     library
         Where the runs will go: what is in it is none of the files to look at.
     mapping
-        What reads the files named, and those of folders that it fits.
+        What reads the files named, and those of folders that it fits; if incomplete, it is misuse.
     scratch
         An empty folder for what is packed.
     allowed
         How much a zip may hold.
     """
+    if mapping is not None:
+        mapped.ask(mapping)
     found: dict[Path, Candidate] = {}
     refused: list[tuple[Path, ImportRefusedError]] = []
     for place, given in enumerate(paths):

@@ -124,11 +124,12 @@ def remove_stale_staging(folder: Path) -> None:
     """Remove what imports that were killed have left behind."""
     for path in folder.glob(".staging-*"):
         match = _STAGING.fullmatch(path.name)
-        if match and path.name not in _active and not _is_alive(int(match.group(1))):
+        if match and path.name not in _active and not is_alive(int(match.group(1))):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Say whether a process runs that is not this one."""
     if pid == os.getpid():  # not in _active: an earlier process had the same number
         return False
     if sys.platform == "win32":  # there, signal 0 would end the process

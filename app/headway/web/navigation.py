@@ -17,6 +17,7 @@ _ENTRIES = (
     ("Distributions", "show_chart"),
     ("Envelope", "verified"),
     ("Compare", "compare_arrows"),
+    ("Import", "upload_file"),
     ("Methods", "menu_book"),
 )
 

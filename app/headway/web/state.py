@@ -15,11 +15,14 @@ from headway.figures import text, theme
 from headway.model import RunInfo
 from headway.serving import PATHS_VARIABLE
 from headway.studies import Study
+from headway.web import workspace as workspaces
 
 _SAMPLES = Path(__file__).parents[3] / "sample_data"
 
 _T = TypeVar("_T")
 _LINK = "link to this view"
+# Relative to the entry script's folder, as Streamlit wants it.
+IMPORT_PAGE = str(Path(__file__).parent / "pages" / "import.py")
 
 escape = text.escape
 
@@ -37,15 +40,42 @@ def _opened(paths: tuple[str, ...], stamp: Stamp) -> Catalog:  # noqa: ARG001 th
     return catalogs.open_catalog([Path(path) for path in paths])
 
 
+@st.cache_resource(max_entries=2, scope="session", show_spinner="Reading the run files …")
+def _opened_here(paths: tuple[str, ...], stamp: Stamp) -> Catalog:  # noqa: ARG001 as above
+    return catalogs.open_catalog([Path(path) for path in paths])
+
+
+def _brought() -> tuple[str, ...]:
+    """Return the library of what this session has brought, if there is a run in it."""
+    workspace = workspaces.existing()
+    return (str(workspace.library),) if workspace and workspace.run_files() else ()
+
+
 def catalog() -> Catalog:
-    """Return the open catalog, built anew when a file of the library changed."""
-    paths = library_paths()
-    return _opened(paths, catalogs.stamp(Path(path) for path in paths))
+    """Return the open catalog, built anew when a file of the library changed.
+
+    A session that has brought runs of its own has an instance of its own: in a shared one, others
+    would see them.
+    """
+    shown, brought = library_paths(), _brought()
+    paths = (*shown, *brought)
+    opened = _opened_here if brought else _opened
+    return opened(paths, catalogs.stamp(Path(path) for path in paths))
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _analysed(
     key: str,  # noqa: ARG001 names the data, the analysis and its arguments
+    _analysis: Callable[..., Any],
+    _args: tuple[Any, ...],
+    _catalog: Catalog,
+) -> Any:
+    return _analysis(_catalog, *_args)
+
+
+@st.cache_data(max_entries=256, scope="session", show_spinner=False)
+def _analysed_here(
+    key: str,  # noqa: ARG001 as above
     _analysis: Callable[..., Any],
     _args: tuple[Any, ...],
     _catalog: Catalog,
@@ -61,7 +91,8 @@ def analysed(analysis: Callable[..., _T], *args: Any) -> _T:
     """
     opened = catalog()
     key = f"{opened.digest} {analysis.__module__}.{analysis.__qualname__} {args!r}"
-    result: _T = _analysed(key, analysis, args, opened)
+    remembered = _analysed_here if _brought() else _analysed
+    result: _T = remembered(key, analysis, args, opened)
     return result
 
 
@@ -78,9 +109,14 @@ def require_runs() -> None:
     if opened.runs:
         return
     st.header("No runs yet")
-    st.markdown("Import result files into the library, then reload this page:")
-    st.code("headway import RESULTS --library library\nheadway serve --library library", "bash")
-    st.caption("Headway reads `vllm bench serve` results and Vidur runs; docs/formats.md says how.")
+    st.markdown("Bring result files here, for this session only:")
+    st.page_link(IMPORT_PAGE, label="Import result files", icon=":material/upload_file:")
+    st.markdown("Or import them into the library, then reload this page:")
+    st.code("headway import RESULTS --library library\nheadway serve library", "bash")
+    st.caption(
+        "Headway reads vLLM, AIPerf and Vidur results, and any table through a mapping; "
+        "docs/formats.md says how."
+    )
     if _SAMPLES.is_dir() and not st.session_state.get("show_samples"):
         st.button("Show the sample study", on_click=_show_samples, type="primary")
     st.stop()

@@ -194,9 +194,15 @@ def text(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
         return pl.coalesce(whole, column.cast(pl.String))
     if isinstance(kind, pl.Struct):
         return pl.when(column.is_not_null()).then(column.struct.json_encode())
+    if kind == pl.Binary:
+        return pl.lit(None, pl.String)  # bytes are nobody's words
+    if isinstance(kind, pl.Array):
+        return text(column.arr.to_list(), pl.List(kind.inner))
     if isinstance(kind, pl.List):
         joined = column.cast(pl.List(pl.String), strict=False).list.join(", ", ignore_nulls=True)
         return pl.when(joined != "").then(joined)
+    if isinstance(kind, pl.Duration):
+        return column.dt.total_microseconds().cast(pl.String)
     return column.cast(pl.String, strict=False)
 
 

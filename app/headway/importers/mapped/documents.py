@@ -8,8 +8,9 @@ around the row, `^^` to the one around that, and `#` is the place in the list, f
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -22,6 +23,10 @@ from headway.importers.source import Source
 # A document is held in memory whole, at several times its size.
 MOST_DOCUMENT_BYTES = 1 << 30
 _BATCH_ROWS = 65_536
+_BLOCK_BYTES = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # of UTF-8 with a byte order mark
+# Documents to look through for rows, where their place holds none.
+_MOST_SAMPLED = 1_000
 _EXACT = 2**53
 
 Stack = list[tuple[Any, int]]
@@ -78,7 +83,7 @@ def _flush(held: dict[str, list[Any]], batches: dict[str, list[pl.Series]]) -> N
 def first_rows(source: Source, form: Format, limit: int) -> list[Stack]:
     """Return the first requests, each with the objects around it."""
     found: list[Stack] = []
-    for place, document in documents(source, Damage()):
+    for place, document in islice(documents(source, Damage()), _MOST_SAMPLED):
         for path in form.rows or ("",):
             for stack in within(document, path, place):
                 if len(found) >= limit:
@@ -95,13 +100,13 @@ def documents(source: Source, damage: Damage) -> Iterator[tuple[int, Any]]:
     ImportRefusedError
         The content is no JSON (`damaged`), or too large to be read whole (`too_long`).
     """
-    lines = source.lines()
+    lines = _lines(source)
     start = next(lines, None)
     if start is None:
         return
     first = _parsed(start[1])
     if first is _BROKEN or isinstance(first, str | int | float):
-        lines.close()  # type: ignore[attr-defined]
+        lines.close()
         yield 0, _whole(source)
         return
     yield 0, first
@@ -111,6 +116,44 @@ def documents(source: Source, damage: Damage) -> Iterator[tuple[int, Any]]:
             damage.add(number)
         else:
             yield place, value
+
+
+def _lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
+    """Yield each line that is not blank with its number; unpacked, none may fill the memory."""
+    with source.stream() as stream:
+        number = 0
+        while line := stream.readline(MOST_DOCUMENT_BYTES + 1):
+            number += 1
+            if len(line) > MOST_DOCUMENT_BYTES:
+                raise _too_long(source, f"line {number}")
+            content = line.removeprefix(_MARK) if number == 1 else line
+            if content.strip():
+                yield number, content
+    check_unchanged(source)
+
+
+def check_unchanged(source: Source) -> None:
+    """Refuse a file that is no longer the one whose digest names the run.
+
+    Raises
+    ------
+    ImportRefusedError
+        It has `changed`.
+    """
+    if Source.open(source.path, source.name).sha256 != source.sha256:
+        raise ImportRefusedError(
+            "changed",
+            f"{source.name} changed while it was read; expected a file that is complete: import "
+            "it again when the benchmark has ended",
+        )
+
+
+def _too_long(source: Source, what: str) -> ImportRefusedError:
+    return ImportRefusedError(
+        "too_long",
+        f"{source.name}: {what} has more than {MOST_DOCUMENT_BYTES >> 20:,} MiB, unpacked; "
+        "expected JSON lines, which are read a line at a time",
+    )
 
 
 _BROKEN = object()
@@ -128,12 +171,12 @@ def _parsed(line: bytes) -> Any:
 
 
 def _whole(source: Source) -> Any:
-    if source.path.stat().st_size > MOST_DOCUMENT_BYTES:
-        raise ImportRefusedError(
-            "too_long",
-            f"{source.name} is one JSON document of more than {MOST_DOCUMENT_BYTES >> 20:,} MiB; "
-            "expected JSON lines, which are read a line at a time",
-        )
+    n_bytes = 0
+    with source.stream() as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            n_bytes += len(block)
+            if n_bytes > MOST_DOCUMENT_BYTES:
+                raise _too_long(source, "its one document")
     text = source.text()
     value = _parsed(text.encode())
     if value is not _BROKEN:

@@ -39,8 +39,10 @@ def requests(rows: pl.DataFrame, mapping: Mapping, row: str) -> tuple[pl.DataFra
     problems = _nameless(rows, identity, row, rows.height - known.height)
     if form.order is not None:
         number = known[form.order].cast(pl.Float64, strict=False)
-        is_number = number.null_count() == known[form.order].null_count()
-        known = known.sort(number if is_number else form.order, maintain_order=True)
+        # Dates sort as text; among numbers, what is none comes last.
+        is_text = number.null_count() == known.height
+        by = known[form.order] if is_text else number
+        known = known.sort(by, maintain_order=True, nulls_last=True)
     keys = [identity, *_split(mapping, identity)]
     names = [name for name in mapping.columns() if name not in keys]
     grouped = known.group_by(keys, maintain_order=True).agg(

@@ -251,7 +251,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def _note_unmeant(each: Field, texts: pl.Series, unmeant: pl.Series, done: Converted) -> None:
-    counts = texts.filter(unmeant).value_counts(sort=True, name="n")
+    counts = texts.filter(unmeant).value_counts(sort=True, name="__n__")
     shown = ", ".join(f"{value[:60]!r} ({n})" for value, n in counts.head(_MOST_VALUES).iter_rows())
     more = f" and {counts.height - _MOST_VALUES} more" if counts.height > _MOST_VALUES else ""
     n = int(unmeant.sum())

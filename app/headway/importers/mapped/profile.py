@@ -46,7 +46,7 @@ def of(column: pl.Series, decimal: str = ".") -> Profile:
     texts = _texts(column) if listed is None else pl.Series([], dtype=pl.String)
     known = column.drop_nulls() if listed is not None else texts.drop_nulls()
     numbers = _numbers(flat, decimal)
-    values = known.value_counts(sort=True, name="n") if listed is None else None
+    values = known.value_counts(sort=True, name="__n__") if listed is None else None
     few = values is not None and values.height <= _MOST_VALUES
     return Profile(
         name=column.name,

@@ -43,11 +43,17 @@ def read(source: Source, mapping: Mapping, limit: int | None = None) -> Requests
     table = tables.read(source, mapping.format, wanted, limit)
     rows = table.rows.with_row_index(ROW, offset=1).with_columns(pl.col(ROW).cast(pl.Int64))
     _check_columns(source, mapping, rows)
-    if table.rows.is_empty():
+    if table.blank is not None:
+        rows = rows.filter(~table.blank)
+    n_blank = table.rows.height - rows.height
+    if rows.is_empty():
         raise ImportRefusedError("empty", f"{source.name} has no row; expected one per request")
     rows, problems = _only(mapping, rows)
     if table.n_damaged:
         problems.append(_damaged(table))
+    if n_blank:
+        message = f"{n_blank} rows have no value in any column and were left out"
+        problems.append(Problem("rows_left_out", message, n_blank, severity=Severity.INFO))
     if rows.is_empty():
         raise ImportRefusedError(
             "empty", f"{source.name} has no row that is a request: {problems[0].message}"
@@ -97,12 +103,20 @@ def _check_columns(source: Source, mapping: Mapping, rows: pl.DataFrame) -> None
     if not missing:
         return
     near = [f"{column!r}{_like(column, found)}" for column in missing]
-    shown = ", ".join(found[:_MOST_NAMED]) + (", …" if len(found) > _MOST_NAMED else "")
+    shown = ", ".join(_printable(name) for name in found[:_MOST_NAMED]) or "no object with keys"
+    shown += ", …" if len(found) > _MOST_NAMED else ""
+    if len(found) == 1:
+        shown += "; if its cells are parted otherwise, say delimiter under [format]"
     raise ImportRefusedError(
         "missing_column",
         f"{source.name} has no column {', '.join(near)}; the mapping {mapping.name} reads it. "
         f"The file has: {shown}",
     )
+
+
+def _printable(name: str) -> str:
+    """Return a name from a file without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name[:60])
 
 
 def _like(column: str, found: Sequence[str]) -> str:

@@ -122,7 +122,7 @@ def _run(
 ) -> Run:
     raw, rows = part
     facts = run_facts.read(source, mapping, raw)
-    noticed = list(problems)
+    noticed = [_of_part(mapping, problem) for problem in problems]
     rows = _identified(source, mapping, facts, rows, noticed)
     rows, zero_us = from_zero(rows)
     rows, basis = _offered(source, facts, rows, noticed)
@@ -136,6 +136,14 @@ def _run(
     names = [name for name in rows.columns if name in REQUESTS.names]
     columns: dict[str, Any] = {name: rows[name] for name in names}
     return Run(info, requests_table(columns))
+
+
+def _of_part(mapping: Mapping, problem: Problem) -> Problem:
+    """Say that a problem was counted over the table, where the table is several runs."""
+    if not mapping.split_by:
+        return problem
+    said = f"{problem.message}; counted over the whole table, of which this run is a part"
+    return replace(problem, message=said)
 
 
 def _findings(problems: Sequence[Problem]) -> list[Finding]:

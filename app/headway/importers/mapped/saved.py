@@ -3,14 +3,13 @@
 A library keeps its mappings in the folder `.mappings`, one TOML file each.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from headway.errors import HeadwayError, MisuseError
+from headway.errors import HeadwayError, ImportRefusedError, MisuseError
 from headway.importers.mapped import events, tables, toml_files
 from headway.importers.mapped.mapping import Layout, Mapping
 from headway.importers.source import Source
@@ -116,10 +115,19 @@ def save(mapping: Mapping, library: Path) -> Path:
 
 def fits(mapping: Mapping, path: Path) -> bool:
     """Return whether a file has the columns that a mapping was made for."""
-    if not path.is_file() or not os.access(path, os.R_OK):
-        return False
+    source = _opened(path)
+    return source is not None and _fits(mapping, source)
+
+
+def _opened(path: Path) -> Source | None:
     try:
-        source = Source.open(path)
+        return Source.open(path) if path.is_file() else None
+    except ImportRefusedError:
+        return None
+
+
+def _fits(mapping: Mapping, source: Source) -> bool:
+    try:
         found = set(tables.columns(source, mapping.format))
     except HeadwayError:
         return False
@@ -139,5 +147,8 @@ def shape(mapping: Mapping) -> Sequence[str]:
 
 def fitting(path: Path, library: Path | None) -> list[Saved]:
     """Return the saved and built-in mappings that a file fits, those of the library first."""
+    source = _opened(path)
+    if source is None:
+        return []
     known, _ = listed(library)
-    return [saved for saved in known if fits(saved.mapping, path)]
+    return [saved for saved in known if _fits(saved.mapping, source)]

@@ -16,6 +16,7 @@ from headway.importers.source import Source, head, open_stream
 # What a compressed or re-encoded CSV may become: it is held in memory, as are its columns.
 MOST_TEXT_BYTES = 4 << 30
 _BLOCK = 1 << 20
+_BLANK = "__blank__"
 _SAMPLED = 200
 _SEPARATORS = (",", ";", "\t", "|")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
@@ -35,12 +36,14 @@ class Form(Enum):
 class Table:
     """The columns of a file that were asked for; unknown columns are not among them.
 
-    `n_damaged` lines could not be read, `lines` has the numbers of the first.
+    `n_damaged` lines could not be read, `lines` has the numbers of the first. `blank` says of each
+    row whether none of the file's cells has anything, where that can be.
     """
 
     rows: pl.DataFrame
     n_damaged: int = 0
     lines: tuple[int, ...] = ()
+    blank: pl.Series | None = None
 
 
 def form_of(path: Path) -> Form:
@@ -158,18 +161,29 @@ def read(source: Source, form: Format, wanted: Sequence[str], limit: int | None 
     lazy = _lazy(source, kind, form)
     schema = lazy.collect_schema()
     found = {path: column for path in wanted if (column := _column(schema, path)) is not None}
-    chosen = lazy.select(column.alias(path) for path, column in found.items())
+    _check_once(source, schema, wanted)
+    blank = pl.all_horizontal(pl.all().is_null()) if kind is Form.CSV else pl.lit(value=False)
+    chosen = lazy.select(
+        blank.alias(_BLANK), *(column.alias(path) for path, column in found.items())
+    )
     try:
         rows = (chosen if limit is None else chosen.head(limit)).collect()
     except pl.exceptions.PolarsError as error:
         raise _damaged(source, kind, error) from error
-    if limit is None and Source.open(source.path, source.name).sha256 != source.sha256:
+    if limit is None:
+        documents.check_unchanged(source)
+    return Table(rows.drop(_BLANK), blank=rows[_BLANK])
+
+
+def _check_once(source: Source, schema: pl.Schema, wanted: Sequence[str]) -> None:
+    """Refuse a column that the header names twice: which of the two is meant nobody knows."""
+    twice = [path for path in wanted if f"{path}_duplicated_0" in schema]
+    if twice:
         raise ImportRefusedError(
-            "changed",
-            f"{source.name} changed while it was read; expected a file that is complete: import "
-            "it again when the benchmark has ended",
+            "inconsistent",
+            f"{source.name} has several columns named {', '.join(twice)}; give each another name "
+            "in its header",
         )
-    return Table(rows)
 
 
 def _lazy(source: Source, kind: Form, form: Format) -> pl.LazyFrame:
@@ -189,10 +203,12 @@ def _damaged(source: Source, kind: Form, error: Exception) -> ImportRefusedError
             f"{source.name} is not UTF-8 text; say its encoding in the mapping, for instance "
             'encoding = "cp1252" under [format], or save it as UTF-8',
         )
+    expected = "the file as it was written: copy it again, whole"
+    if kind is Form.CSV:
+        expected = "as many cells in every row as in the header: copy it again, or say how it is "
+        expected += "written under [format] of the mapping"
     return ImportRefusedError(
-        "damaged",
-        f"{source.name} is no whole {kind.value}: {reason}; expected every row with the cells of "
-        "the header: copy it again, or say how it is written under [format]",
+        "damaged", f"{source.name} is no whole {kind.value}: {reason}; expected {expected}"
     )
 
 
