@@ -1,7 +1,7 @@
 """The command line: data on stdout, words on stderr.
 
 Exit codes: 0 fine or accepted, 1 some input refused, rejected or not comparable, 2 misuse, 3 not
-enough evidence.
+enough evidence, 130 cancelled.
 """
 
 import click

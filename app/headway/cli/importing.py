@@ -1,6 +1,7 @@
 """`headway import`: result files into the library."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -8,8 +9,11 @@ import click
 from headway import ingest
 from headway.cli.options import JSON, LIBRARY, fails_plainly
 from headway.cli.parsing import pair
+from headway.cli.progress import Bar
 from headway.cli.tables import print_json, table
 from headway.importers import mapped
+
+_INTERRUPTED = 130
 
 
 @click.command("import")
@@ -36,7 +40,7 @@ def import_(
     """Import result files or folders of them into the library."""
     said = ingest.Settings(study=study, policy=policy, set=dict(pair(text) for text in settings))
     read_through = None if mapping is None else mapped.find(mapping, library)
-    report = ingest.import_paths(list(paths), library, said, mapping=read_through)
+    report = _import(paths, library, said, read_through)
     if as_json:
         print_json(ingest.report_json(report))
     else:
@@ -46,6 +50,19 @@ def import_(
     if not report.imported and not report.refused:
         click.echo("nothing was imported: no file is a result that Headway knows", err=True)
     sys.exit(1 if report.refused or not report.imported else 0)
+
+
+def _import(
+    paths: Iterable[Path], library: Path, said: ingest.Settings, mapping: mapped.Mapping | None
+) -> ingest.Report:
+    try:
+        with ingest.stoppable(), Bar() as progress:
+            return ingest.import_paths(paths, library, said, progress, mapping)
+    except KeyboardInterrupt as interrupt:
+        n_runs = interrupt.n_runs if isinstance(interrupt, ingest.CancelledImport) else 0
+        runs = f"{n_runs} run{'' if n_runs == 1 else 's'}"
+        click.echo(f"cancelled; the library holds the {runs} imported before", err=True)
+        sys.exit(_INTERRUPTED)
 
 
 def _print_import(report: ingest.Report) -> None:

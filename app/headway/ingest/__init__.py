@@ -1,6 +1,7 @@
 """From result files to run files: recognise, read, and write all of a file's runs or none."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ from headway.importers.source import Source
 from headway.ingest import candidates, unclaimed
 from headway.ingest.archives import Unpacking
 from headway.ingest.candidates import Candidate
+from headway.ingest.interrupts import CancelledImport, stoppable, uninterrupted
 from headway.ingest.library import Library, remove_stale_staging
 from headway.ingest.noticed import noticed
 from headway.ingest.report import (
@@ -28,6 +30,7 @@ from headway.model import RunInfo
 from headway.record import Run
 
 __all__ = [
+    "CancelledImport",
     "Imported",
     "Progress",
     "Refused",
@@ -39,6 +42,7 @@ __all__ = [
     "measured_rps",
     "rehearse",
     "report_json",
+    "stoppable",
     "valid_keys",
 ]
 
@@ -72,8 +76,7 @@ def import_paths(
     Parameters
     ----------
     paths
-        Result files, run files, or folders and zips of them: there, what no importer claims is
-        skipped.
+        Result files, run files, or folders and zips of them, where the rest is skipped.
     library
         Folder of the library, made when the first run gets in.
     settings
@@ -88,17 +91,27 @@ def import_paths(
     Returns
     -------
     Report
-        What was imported, skipped and refused. A refused source leaves the library as it was.
+        What was imported, skipped and refused. A refused source leaves the library as it was,
+        and so does the one at which an interrupt raises CancelledImport.
     """
-    remove_stale_staging(library)
-    shelf = Library(library)
-    with TemporaryDirectory(prefix="headway-") as scratch:
+    with _opened(library) as shelf, TemporaryDirectory(prefix="headway-") as scratch:
         reads = mapping and mapping.answered(settings.set)
         found, unpackable = candidates.find(paths, library, reads, Path(scratch), unpacking)
         imported, refused = _each(found, shelf, settings, progress)
-    refused = [*(_refused(path, library, error) for path, error in unpackable), *refused]
-    skipped = [candidate.shown for candidate in found if candidate.is_passed_over]
+    refused[:0] = (_refused(path, library, error) for path, error in unpackable)
+    skipped = (candidate.shown for candidate in found if candidate.is_passed_over)
     return Report(tuple(imported), tuple(skipped), tuple(refused))
+
+
+@contextmanager
+def _opened(library: Path) -> Iterator[Library]:
+    """Open a library to import into; an interrupt then says how many runs came in."""
+    remove_stale_staging(library)
+    shelf = Library(library)
+    try:
+        yield shelf
+    except KeyboardInterrupt as interrupt:
+        raise CancelledImport(shelf.n_added) from interrupt
 
 
 def _each(
@@ -170,15 +183,15 @@ def _import(
             "empty", f"{candidate.name} holds no run; expected at least one: repeat the benchmark"
         )
     former = [shelf.find(run.info.run_id) for run in runs]
-    shelf.add(runs)
-    if isinstance(candidate.importer, mapped.MappedImporter):
-        # Under another mapping the same table may have been more runs, which it is no longer.
-        shelf.withdraw(source.sha256, [run.info.run_id for run in runs])
-    if folder is not None and any(run.info.study == nearest for run in runs):
-        shelf.describe(nearest, folder)
-    return [
-        _imported(run, candidate.shown, before) for run, before in zip(runs, former, strict=True)
-    ]
+    with shelf.adding(runs) as place, uninterrupted():
+        place()
+        if isinstance(candidate.importer, mapped.MappedImporter):
+            # Under another mapping the same table may have been more runs, which it is no longer.
+            shelf.withdraw(source.sha256, [run.info.run_id for run in runs])
+        if folder is not None and any(run.info.study == nearest for run in runs):
+            shelf.describe(nearest, folder)
+    pairs = zip(runs, former, strict=True)
+    return [_imported(run, candidate.shown, before) for run, before in pairs]
 
 
 def _finished(run: Run, shelf: Library, info: RunInfo) -> Run:

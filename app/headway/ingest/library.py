@@ -9,13 +9,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from headway import record, studies
 from headway.errors import RecordError
+from headway.ingest.interrupts import uninterrupted
 from headway.model import RunInfo
 from headway.record import Run
 
@@ -26,9 +27,16 @@ _active: set[str] = set()
 
 
 class Library:
-    """The runs under one folder, as found when it was opened and as imports change it."""
+    """The runs under one folder, as found when it was opened and as imports change it.
+
+    Attributes
+    ----------
+    n_added
+        How many runs were put in place since it was opened.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self.n_added = 0
         self._folder = folder
         self._runs: dict[Path, RunInfo] = {}
         for path in sorted(folder.glob("*/*.parquet")):
@@ -84,14 +92,32 @@ class Library:
         OSError
             The disk refuses.
         """
+        with self.adding(runs) as place, uninterrupted():
+            place()
+
+    @contextmanager
+    def adding(self, runs: Sequence[Run]) -> Iterator[Callable[[], None]]:
+        """Write sealed runs aside, and give what puts them in place: `add` in two steps.
+
+        Raises
+        ------
+        RecordError
+            A run breaks a rule of the record; nothing is written.
+        OSError
+            The disk refuses.
+        """
         with folders(self._folder) as made, staging(self._folder) as staged:
             written = [record.write(run, staged) for run in runs]
             for path in (path for paths in written for path in paths):
                 _flush(path)
-            for run, paths in zip(runs, written, strict=True):
-                study = self._folder / run.info.study
-                made(study)
-                self._place(run, paths, study)
+
+            def place() -> None:
+                for run, paths in zip(runs, written, strict=True):
+                    study = self._folder / run.info.study
+                    made(study)
+                    self._place(run, paths, study)
+
+            yield place
 
     def withdraw(self, source_sha256: str, kept: Sequence[str]) -> None:
         """Remove the runs that a mapping once made of a source and that it no longer makes."""
@@ -118,6 +144,7 @@ class Library:
                 path.unlink()
                 self._runs.pop(path, None)
         self._runs[study / staged[-1].name] = run.info
+        self.n_added += 1
 
 
 def remove_stale_staging(folder: Path) -> None:
