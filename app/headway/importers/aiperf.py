@@ -95,8 +95,9 @@ def _gather(source: Source, beside: Beside) -> tuple[dict[int, Measured], int]:
         stream = beside.streams.get(known.request_id or "")
         if is_raw:
             stream = aiperf_raw.of_row(row, times=True)
-        phase = phases.setdefault(known.phase_index, _phase(source, beside, known))
-        phase.add(known, stream)
+        if known.phase_index not in phases:
+            phases[known.phase_index] = _phase(source, beside, known)
+        phases[known.phase_index].add(known, stream)
     if not phases:
         raise ImportRefusedError(
             "damaged",

@@ -64,7 +64,10 @@ class Entry:
 
     def metric(self, name: str) -> Any:
         """Return a metric's value as it stands."""
-        return dig(self.metrics, name, "value")
+        try:
+            return self.metrics[name]["value"]
+        except (KeyError, TypeError):
+            return None
 
 
 def entry(row: Mapping[str, Any]) -> Entry | None:
@@ -158,9 +161,9 @@ def times(
         seen_us = _us(seen_ns)
         known["ttft_us"] = int(seen_us[0]) - known["sent_us"]
         if row.metric("inter_chunk_latency") is not None or len(seen_us) > 1:
-            gaps_us = np.diff(seen_us)
+            gaps_us = seen_us[1:] - seen_us[:-1]
             known["chunk_gaps_us"], known["n_chunks"] = gaps_us, len(seen_us)
-            known["max_gap_us"] = int(gaps_us.max()) if len(gaps_us) else None
+            known["max_gap_us"] = int(np.maximum.reduce(gaps_us)) if len(gaps_us) else None
         if row.is_success:
             known["latency_us"] = _latency_us(row, sent_ns, seen_us)
     elif row.is_success and (latency_ms := as_number(row.metric("request_latency"))) is not None:
@@ -178,9 +181,8 @@ def _content_ns(row: Entry, stream: Stream | None) -> Instants:
     if ttft_ms is None:
         return np.array([], np.int64) if stream is None else stream.content_ns
     gaps = row.metric("inter_chunk_latency")
-    gaps_ms = np.asarray(gaps if isinstance(gaps, list) else [], dtype=np.float64)
-    steps_ms = np.concatenate([[ttft_ms], gaps_ms])
-    return np.cumsum(np.rint(steps_ms * 1e6).astype(np.int64))
+    steps_ms = np.array([ttft_ms, *gaps] if isinstance(gaps, list) else [ttft_ms], np.float64)
+    return np.rint(steps_ms * 1e6).astype(np.int64).cumsum()
 
 
 def _latency_us(row: Entry, sent_ns: int, seen_us: Instants) -> int:

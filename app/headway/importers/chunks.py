@@ -31,7 +31,7 @@ class ChunkCounts:
         self.n_chunks += len(gaps) + 1
         self.n_tokens += n_tokens or 0
         self.n_gaps += len(gaps)
-        self.n_near_zero += int((gaps < _NEAR_ZERO_US).sum())
+        self.n_near_zero += int(np.count_nonzero(gaps < _NEAR_ZERO_US))
 
     def add_all(
         self, gaps_us: npt.ArrayLike, counts: npt.NDArray[np.int64], n_tokens: npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ class ChunkCounts:
         self.n_chunks += len(gaps) + len(counts)
         self.n_tokens += int(n_tokens[n_tokens > 0].sum())
         self.n_gaps += len(gaps)
-        self.n_near_zero += int((gaps < _NEAR_ZERO_US).sum())
+        self.n_near_zero += int(np.count_nonzero(gaps < _NEAR_ZERO_US))
 
     def findings(self) -> Iterator[Finding]:
         """Yield what a reader of the gaps has to know."""

@@ -4,6 +4,7 @@ As Python objects they would take four times the memory, which is most of what a
 """
 
 from array import array
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headway.errors import RecordError
 from headway.importers.source import MAX_SECONDS
 from headway.record import REQUESTS
 
@@ -124,12 +126,40 @@ def gap_column(instants_us: Ints, starts: Ints, known: Flags) -> pa.Array:
         Where each of these rows begins.
     known
         Which rows those are, of all.
+
+    Raises
+    ------
+    RecordError
+        A gap does not fit the column's type.
     """
     within = np.ones(len(instants_us), np.bool_)
     within[starts] = False
-    gaps = pa.array(np.diff(instants_us)[within[1:]]).cast(pa.int32())
     counts = np.zeros(len(known), np.int64)
     counts[known] = np.diff(np.append(starts, len(instants_us))) - 1
+    return _column(np.diff(instants_us)[within[1:]], counts, known)
+
+
+def list_column(lists: Sequence[Any]) -> pa.Array:
+    """Return arrays of gaps, None where there is none, as a column of the record.
+
+    Raises
+    ------
+    RecordError
+        A gap does not fit the column's type.
+    """
+    known = np.array([each is not None for each in lists], np.bool_)
+    arrays = [np.asarray(each) for each in lists if each is not None]
+    counts = np.zeros(len(known), np.int64)
+    counts[known] = [len(each) for each in arrays]
+    gaps = np.concatenate([np.empty(0, np.int64), *arrays])
+    return _column(gaps, counts, known)
+
+
+def _column(gaps: Ints, counts: Ints, known: Flags) -> pa.Array:
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
     kind = REQUESTS.field("chunk_gaps_us").type
-    return pa.ListArray.from_arrays(offsets, gaps, type=kind, mask=pa.array(~known))
+    try:
+        values = pa.array(gaps).cast(kind.value_type)
+    except pa.ArrowInvalid as error:
+        raise RecordError("columns", f"column chunk_gaps_us: {error}") from error
+    return pa.ListArray.from_arrays(offsets, values, type=kind, mask=pa.array(~known))

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from headway.importers.gap_lists import list_column
 from headway.importers.source import columns
 from headway.record import requests_table
 
@@ -82,8 +83,11 @@ class Spool:
 
     def _close_batch(self) -> None:
         if self._rows:
-            rows, self._rows = self._rows, []
-            self._keep(requests_table(columns(rows)))
+            values, self._rows = columns(self._rows), []
+            if "chunk_gaps_us" in values:
+                # All in one: Arrow would take them one by one, each number as an object.
+                values["chunk_gaps_us"] = list_column(values["chunk_gaps_us"])
+            self._keep(requests_table(values))
 
     def _keep(self, table: pa.Table) -> None:
         for batch in table.combine_chunks().to_batches():
