@@ -2,22 +2,23 @@
 
 import argparse
 import gc
-import json
 import os
 import resource
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from time import process_time
 
+import imports
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from imports import Measured
 
-from headway import catalog, ingest, record, sql
+from headway import catalog, record, sql
 from headway.analyses import comparison, distribution, rates, sides
 from headway.model import (
     Basis,
@@ -36,16 +37,6 @@ from headway.model import (
 REPEATS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One line of the report."""
-
-    what: str
-    against: str
-    value: float
-    unit: str = "×"
-
-
 def cpu_s(work: Callable[[], object], repeats: int = REPEATS) -> float:
     """Return the least CPU time of a piece of work, all threads together, in seconds."""
     found = []
@@ -55,65 +46,6 @@ def cpu_s(work: Callable[[], object], repeats: int = REPEATS) -> float:
         work()
         found.append(process_time() - start)
     return min(found)
-
-
-def vllm_result(n_requests: int, n_gaps: int, rng: np.random.Generator) -> dict[str, object]:
-    """Return a result as `vllm bench serve --save-detailed` writes it."""
-    itls = rng.lognormal(-4.5, 0.25, (n_requests, n_gaps))
-    ttfts = rng.lognormal(-2.0, 0.8, n_requests)
-    starts = 1000 + np.cumsum(rng.exponential(0.05, n_requests))
-    return {
-        "date": "20261129-120000",
-        "endpoint_type": "vllm",
-        "backend": "vllm",
-        "label": None,
-        "model_id": "model",
-        "tokenizer_id": "model",
-        "num_prompts": n_requests,
-        "request_rate": 20.0,
-        "burstiness": 1.0,
-        "max_concurrency": None,
-        "duration": float(starts[-1] - starts[0]),
-        "completed": n_requests,
-        "failed": 0,
-        "total_input_tokens": 128 * n_requests,
-        "total_output_tokens": (n_gaps + 1) * n_requests,
-        "request_throughput": 20.0,
-        "output_throughput": 20.0 * n_gaps,
-        "total_token_throughput": 20.0 * (n_gaps + 128),
-        "input_lens": [128] * n_requests,
-        "output_lens": [n_gaps + 1] * n_requests,
-        "ttfts": ttfts.tolist(),
-        "itls": itls.tolist(),
-        "latencies": (ttfts + itls.sum(axis=1)).tolist(),
-        "start_times": starts.tolist(),
-        "queue_times": [1e-4] * n_requests,
-        "generated_texts": [""] * n_requests,
-        "errors": [""] * n_requests,
-    }
-
-
-def bench_import(folder: Path, n_requests: int, n_gaps: int) -> list[Measured]:
-    """Import one result, against reading it and taking its percentiles and nothing else."""
-    source = folder / "result.json"
-    source.write_text(json.dumps(vllm_result(n_requests, n_gaps, np.random.default_rng(7))))
-    places = iter(range(100))
-
-    def headway() -> None:
-        ingest.import_paths([source], folder / f"library{next(places)}", ingest.Settings())
-
-    def least() -> None:
-        result = json.loads(source.read_text())
-        for values in (result["ttfts"], np.concatenate(result["itls"])):
-            np.percentile(values, [50, 90, 99])
-
-    ours, theirs = cpu_s(headway), cpu_s(least)
-    written = next((folder / "library0").rglob("*.parquet"))
-    return [
-        Measured("import", "json.loads + numpy percentiles", ours / theirs),
-        Measured("stored", "per token", written.stat().st_size / (n_requests * n_gaps), "bytes"),
-        Measured("stored", "the source file", written.stat().st_size / source.stat().st_size),
-    ]
 
 
 def synthetic_run(place: int, n_requests: int, n_gaps: int) -> record.Run:
@@ -323,12 +255,13 @@ def bench_comparison(folder: Path, n_requests: int) -> list[Measured]:
     ]
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run the benchmarks and print their ratios."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the benchmarks and print their ratios; 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000, help="requests in a run")
     parser.add_argument("--runs", type=int, default=20, help="runs in the library")
     parser.add_argument("--pairs", type=int, default=1_000_000, help="requests compared in pairs")
+    parser.add_argument("--imports", type=int, default=40_000, help="requests in a file imported")
     parser.add_argument("--gaps", type=int, default=100, help="stream gaps in a request")
     said = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as name:
@@ -336,18 +269,18 @@ def main(arguments: Sequence[str]) -> None:
         importing.mkdir()
         # First, while this process holds no memory that could be used again.
         found = bench_record(Path(name) / "record", said.pairs, said.gaps)
-        found += bench_import(importing, said.requests, said.gaps)
+        found += imports.bench(importing, said.imports, said.gaps)
         found += bench_queries(Path(name) / "library", said.runs, said.requests, said.gaps)
         found += bench_comparison(Path(name) / "pairs", said.pairs)
     sys.stdout.write(
         f"{said.runs} runs × {said.requests} requests × {said.gaps} gaps, "
         f"{os.cpu_count()} cores, {len(sql.names())} queries\n"
     )
-    for line in found:
-        sys.stdout.write(f"{line.what:34} {line.value:8.2f} {line.unit:6} {line.against}\n")
+    is_met = imports.report(found)
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sys.stdout.write(f"peak memory {peak_mb:.0f} MB\n")
+    return 0 if is_met else 1
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -261,7 +261,7 @@ class Measured:
         row has it, a forced length that was not reached says the same.
         """
         without = np.frombuffer(self._without_usage, np.int8) > 0
-        completed = np.array(table["outcome"].to_numpy(zero_copy_only=False) == Outcome.COMPLETED)
+        completed = pc.equal(table["outcome"], Outcome.COMPLETED.value).to_numpy()
         short = np.frombuffer(self._is_short, np.int8) > 0
         if (completed & ~without).any():
             cut, reason = without, "the stream broke off: no usage, which the other answers have"
@@ -273,6 +273,8 @@ class Measured:
             return table
         measured = np.frombuffer(self._is_warmup, np.int8) == 0
         self.n_broken_off += int((cut & measured).sum())
+        if not cut.any():
+            return table  # as it is: another copy of its texts would have to be held
         mask = pa.array(cut)
         table = _replaced(table, "outcome", mask, Outcome.TRUNCATED)
         table = _replaced(table, "outcome_basis", mask, OutcomeBasis.INFERRED)
@@ -290,7 +292,9 @@ class Measured:
                 f"{self._name} has {len(found)} requests and {total} were offered by its numbers "
                 f"and the files beside it; expected at most {_MAX_WITHOUT_ROW} without a row",
             )
-        absent = np.setdiff1d(np.arange(total), found).tolist()
+        has_line = np.zeros(total, np.bool_)
+        has_line[found[found >= 0]] = True
+        absent = np.flatnonzero(~has_line).tolist()
         open_at_end = [i for i in absent if i < sent][-count.n_cancelled or len(absent) :]
         rows = []
         for index in absent:

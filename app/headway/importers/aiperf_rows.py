@@ -90,11 +90,14 @@ def entry(row: Mapping[str, Any]) -> Entry | None:
         start_ns=as_int(meta.get("request_start_ns")),
         end_ns=as_int(meta.get("request_end_ns")),
         was_cancelled=meta.get("was_cancelled") is True
-        or dig(error, "type") == _CANCELLED
-        or dig(error, "code") == _CLIENT_CANCELLED,
+        or (isinstance(error, dict) and _is_cancellation(error)),
         error=error if isinstance(error, dict) and error else None,
         metrics=metrics if isinstance(metrics, dict) else {},
     )
+
+
+def _is_cancellation(error: Mapping[str, Any]) -> bool:
+    return error.get("type") == _CANCELLED or error.get("code") == _CLIENT_CANCELLED
 
 
 def outcome(row: Entry, stream: Stream | None) -> dict[str, Any]:
@@ -156,9 +159,10 @@ def times(
     if sent_ns is None:
         return {}
     known: dict[str, Any] = {"sent_us": _us(sent_ns)}
-    seen_ns = sent_ns + _content_ns(row, stream)
-    if len(seen_ns):
-        seen_us = _us(seen_ns)
+    seen_us = _content_ns(row, stream)
+    if len(seen_us):
+        seen_us += sent_ns + 500  # in place, as `_us` rounds: these are most of an import's numbers
+        seen_us //= 1000
         known["ttft_us"] = int(seen_us[0]) - known["sent_us"]
         if row.metric("inter_chunk_latency") is not None or len(seen_us) > 1:
             gaps_us = seen_us[1:] - seen_us[:-1]
@@ -176,13 +180,14 @@ def times(
 
 
 def _content_ns(row: Entry, stream: Stream | None) -> Instants:
-    """Return when output arrived, in nanoseconds from the send."""
+    """Return when output arrived, in nanoseconds from the send, in an array of its own."""
     ttft_ms = as_number(row.metric("time_to_first_token"))
     if ttft_ms is None:
-        return np.array([], np.int64) if stream is None else stream.content_ns
+        return np.array([], np.int64) if stream is None else stream.content_ns.copy()
     gaps = row.metric("inter_chunk_latency")
     steps_ms = np.array([ttft_ms, *gaps] if isinstance(gaps, list) else [ttft_ms], np.float64)
-    return np.rint(steps_ms * 1e6).astype(np.int64).cumsum()
+    steps_ms *= 1e6
+    return np.rint(steps_ms, out=steps_ms).astype(np.int64).cumsum()
 
 
 def _latency_us(row: Entry, sent_ns: int, seen_us: Instants) -> int:

@@ -17,7 +17,7 @@ from headway.importers.source import columns
 from headway.record import requests_table
 
 BATCH_ROWS = 4096
-MAX_MEMORY_BYTES = 64 << 20
+MAX_MEMORY_BYTES = 16 << 20
 
 
 class Spool:
