@@ -59,7 +59,7 @@ class VllmBench:
 
     def runs(self, source: Source) -> Iterator[Run]:
         """Yield one run per result object of the file."""
-        notes = run_json.read(source)
+        notes = run_json.read(source, run_json.VLLM)
         for place, bench in enumerate(vllm_files.read(source)):
             yield _run(source, place, bench, notes)
 
