@@ -280,6 +280,26 @@ def _replicated(found: Comparison) -> str:
     )
 
 
+WITHIN_RUN = (
+    "variation within these two runs only, not from run to run: where 95% of the changes lie when "
+    "stretches of the runs are drawn again"
+)
+
+
+def has_within(found: Comparison) -> bool:
+    """Tell whether any percentile has a band within the two runs."""
+    return any(point.within is not None for each in found.shifts for point in each.points)
+
+
+def within(point: ShiftPoint) -> str:
+    """Return the band within the two runs; an open end is one that is not reached in some draws."""
+    if point.within is None or point.relative is None:
+        return "–"
+    bounds = (point.within.low, point.within.high)
+    low, high = ("…" if bound is None else percent(bound) for bound in bounds)
+    return f"{low} to {high}"
+
+
 def noise(found: NoiseFloor | None, side: Side) -> str:
     """Return what the noise floor rests on, or why there is none."""
     if found is not None:

@@ -153,6 +153,8 @@ def shifts(found: Comparison) -> None:
     st.caption(
         state.escape(f"▲ B is higher, ▼ B is lower. {words.noise(found.noise, found.question.a)}.")
     )
+    if words.has_within(found):
+        st.caption(state.escape(f"Bars: {words.WITHIN_RUN}."))
     said = [
         f"{text.METRIC_NAMES[each.metric]}: {words.crossing(each.dominance)}" for each in measured
     ]
