@@ -88,14 +88,8 @@ def shift(found: MetricShift, look: theme.Look) -> Figure:
         ],
     )
     y = alt.Y("relative:Q", title="change from A to B", axis=alt.Axis(format="+.3~p"))
-    noise = base.mark_area(opacity=0.25, color=look.band).encode(
-        y=alt.Y("noise_low:Q"), y2="noise:Q"
-    )
     zero = base.mark_rule(color=look.muted, strokeDash=[4, 3]).encode(y=alt.datum(0.0))
     line = base.mark_line(color=look.palette[0], strokeWidth=2).encode(y=y)
-    within = base.mark_rule(color=look.palette[0], strokeWidth=6, opacity=0.3).encode(
-        y=alt.Y("within_low:Q"), y2="within_high:Q"
-    )
     ways = list(_WAYS.values())
     tints = [look.palette[2], look.muted, look.palette[1]]
     marks = base.mark_point(size=70, filled=True, opacity=1).encode(
@@ -112,8 +106,18 @@ def shift(found: MetricShift, look: theme.Look) -> Figure:
         .mark_text(y=10, fontSize=12, fontWeight="bold", color=look.ink)
         .encode(text="word:N")
     )
-    return alt.layer(noise, zero, within, line, marks, words).properties(
+    return alt.layer(*_bands(base, look), zero, line, marks, words).properties(
         height=190, title=text.METRIC_NAMES[found.metric]
+    )
+
+
+def _bands(base: alt.Chart, look: theme.Look) -> tuple[alt.Chart, alt.Chart]:
+    """Draw what runs of one policy differ by, and what the two runs themselves vary by."""
+    noise = base.mark_area(opacity=0.25, color=look.band)
+    within = base.mark_rule(color=look.palette[0], strokeWidth=6, opacity=0.3)
+    return (
+        noise.encode(y=alt.Y("noise_low:Q"), y2="noise:Q"),
+        within.encode(y=alt.Y("within_low:Q"), y2="within_high:Q"),
     )
 
 
