@@ -201,9 +201,16 @@ def _read(mapping: mapped.Mapping, edited: Any) -> tuple[mapped.Field, ...]:
             source=source,
             unit=Unit(row["unit"]) if row["unit"] else None,
             kind=Kind(row["kind"]) if row["kind"] else None,
-            value=None if source or not row["constant"] else row["constant"],
+            value=_constant(before, source, row["constant"]),
         )
     return tuple(found.values())
+
+
+def _constant(before: mapped.Field, source: tuple[str, ...], text: str | None) -> Scalar | None:
+    """Return a constant as edited; one that was left alone keeps its type."""
+    if source or not text:
+        return None
+    return before.value if text == str(before.value) else text
 
 
 def _outcomes(mapping: mapped.Mapping, key: str) -> mapped.Mapping:
@@ -260,8 +267,9 @@ def _constant_outcome(
 
 
 def _with(mapping: mapped.Mapping, field: mapped.Field) -> mapped.Mapping:
-    others = tuple(each for each in mapping.fields if each.target != field.target)
-    return replace(mapping, fields=(*others, field))
+    """Put a field in the place of the one of its name, so that what is not edited stays equal."""
+    fields = tuple(field if each.target == field.target else each for each in mapping.fields)
+    return replace(mapping, fields=fields if field in fields else (*fields, field))
 
 
 def _reasons(draft: _Draft) -> None:
@@ -349,7 +357,7 @@ def _cell(field: Dict[str, Any], place: int) -> str:
     found = [
         each[place] for each in field["found"] if place < len(each) and each[place] is not None
     ]
-    return f"{found[0]} → {said}" if found else said
+    return f"{found[0]} → {said}" if found and found[0] != said else said
 
 
 def _as_text(
