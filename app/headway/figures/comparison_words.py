@@ -12,7 +12,7 @@ from headway.analyses.replicated import NoiseFloor
 from headway.analyses.shift import Change, MetricShift, ShiftPoint
 from headway.analyses.sides import Side
 from headway.figures import text
-from headway.figures.comparison_reasons import reason
+from headway.figures.comparison_reasons import apart, reason
 from headway.figures.comparison_reasons import reasons as reasons
 from headway.model import Metric, Outcome
 from headway.stats.comparison import MIN_RUNS, Difference
@@ -21,7 +21,7 @@ from headway.stats.fingerprint import Component, Level
 
 LEVELS = {
     Level.IDENTICAL: "same workload",
-    Level.ARRIVALS_WITHIN_TOLERANCE: "same workload, arrivals within 1 ms",
+    Level.ARRIVALS_WITHIN_TOLERANCE: "same workload, arrivals within tolerance",
     Level.SAME_REQUESTS: "same requests, other arrivals",
     Level.PARTIAL: "partly the same requests",
     Level.DIFFERENT: "different requests",
@@ -205,6 +205,8 @@ def workload(found: Comparison) -> str:
     words = LEVELS[match.level]
     if match.level is Level.DIFFERENT:
         return f"{words}: {match.paired:,} share an index, and none of them asks for the same"
+    if match.level is Level.ARRIVALS_WITHIN_TOLERANCE:
+        words = f"same workload, arrivals {apart(match)}"
     if match.level is Level.SAME_REQUESTS and not found.arrivals_known:
         words = "same requests, arrivals not recorded"
     if {Component.PROMPT, Component.OUTPUT} <= match.unknown and match.level in _SAME_ARRIVALS:
