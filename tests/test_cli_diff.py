@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from commands import document, headway
+from headway.figures.comparison_words import WITHIN_RUN
 from headway.model import Boundary, Load, LoadKind, Manifest
 from libraries import make_run, offered, write
 
@@ -222,6 +223,7 @@ def test_the_sentence_comes_first_then_what_it_rests_on_then_the_tables() -> Non
         "completed in A only 0, in B only 0 (McNemar p = 1.00, these runs alone)",
         "met the objective in A only 0, in B only 426 (McNemar p < 0.0001, these runs alone)",
         "Percentiles of offered requests",
+        f"within run: {WITHIN_RUN}",
         "no noise floor: a simulation repeats itself exactly",
         "Scorecard over the window of arrivals",
     ]

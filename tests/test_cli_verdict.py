@@ -455,3 +455,31 @@ def test_an_envelope_with_an_impossible_objective_is_misuse(library: Path) -> No
 def test_a_file_that_does_not_exist_is_misuse(library: Path) -> None:
     result = headway("recheck", library / "none.json", "--library", library, exit_code=2)
     assert "cannot read" in result.stderr
+
+
+ENGINE = STUDY.parent / "vllm-aiperf"
+
+
+def test_the_engine_study_is_judged_by_its_replicates() -> None:
+    """The worked answers of the study: what holds for the workload, and what one run cannot say."""
+    told = document(
+        "verdict", "--library", ENGINE, "--ttft-ms", "2000", "--attainment", "0.9",
+        "--origin", "sent", exit_code=3,
+    )  # fmt: skip
+    found = {
+        (each["policy"], each["load"]["declared_rps"]): (each["in_run"], each["verdict"])
+        for each in told["runs"]
+    }
+    for policy in ("budget256", "budget2048"):
+        assert found[policy, 2.4] == ("met", "undecided")
+        assert found[policy, 3.2] == ("met", "undecided")
+        assert found[policy, 4.8] == ("missed", "rejected")
+        assert found[policy, 6.8] == ("missed", "rejected")
+    assert found["budget256", 4.0] == ("met", "accepted")
+    assert found["budget2048", 4.0] == ("missed", "accepted")  # one replicate of five missed
+    assert found["budget2048-kv96", 4.0][0] == found["budget2048-kv96", 6.8][0] == "missed"
+    edges = {
+        each["policy"]: (each["last_accepted"], each["first_rejected"])
+        for each in told["envelopes"]
+    }
+    assert edges["budget256"] == edges["budget2048"] == (4.0, 4.8)

@@ -17,7 +17,7 @@ _PATIENCE_S = 10
 _ENTRY = Path(__file__).parent / "web" / "asgi.py"
 
 
-def serve(paths: Sequence[Path], *, port: int, address: str) -> int:
+def serve(paths: Sequence[Path], *, port: int, address: str, max_upload_mb: int = 64) -> int:
     """Serve until interrupted; return the process's exit code.
 
     Raw result files are imported into a library that lasts as long as the process.
@@ -36,6 +36,7 @@ def serve(paths: Sequence[Path], *, port: int, address: str) -> int:
         }
         command = [sys.executable, "-m", "streamlit", "run", str(_ENTRY)]
         options = ["--server.port", str(port), "--server.address", address]
+        options += ["--server.maxUploadSize", str(max_upload_mb)]
         # Streamlit would ask the internet for its own address when it binds to every interface.
         options += ["--browser.serverAddress", "localhost"]
         process = subprocess.Popen([*command, *options], env=environment)  # noqa: S603 our own entry

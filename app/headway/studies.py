@@ -29,7 +29,8 @@ class Study:
     """What `study.toml` says; an absent file leaves everything but the name unknown.
 
     `trace` is a file in the study's folder that holds the customer's traffic, and `trace_mapping`
-    one that says what its columns mean, where it has none of the known shapes.
+    one that says what its columns mean, where it has none of the known shapes. `workload` and
+    `workload_mapping` are the same of the frozen workload that every run was to offer.
     """
 
     name: str
@@ -46,6 +47,13 @@ class Study:
     decided_on: str | None = None
     trace: str | None = None
     trace_mapping: str | None = None
+    workload: str | None = None
+    workload_mapping: str | None = None
+
+    def files(self) -> tuple[str, ...]:
+        """Return the names of the files that it names."""
+        named = (self.trace, self.trace_mapping, self.workload, self.workload_mapping)
+        return tuple(name for name in named if name is not None)
 
 
 def nearest(path: Path) -> Path | None:
@@ -97,6 +105,8 @@ def _study(name: str, content: dict[str, Any]) -> Study:
         decided_on=_text(decision, "on"),
         trace=_file(content, "trace"),
         trace_mapping=_file(content, "trace_mapping"),
+        workload=_file(content, "workload"),
+        workload_mapping=_file(content, "workload_mapping"),
     )
 
 

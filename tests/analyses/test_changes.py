@@ -128,13 +128,15 @@ def test_what_must_match_is_checked(change: dict[str, Any], check: Check) -> Non
     assert [each.check for each in found] == list(Check)
 
 
-def test_windows_match_within_a_millisecond_and_origins_exactly() -> None:
+def test_windows_match_within_a_hundredth_and_origins_exactly() -> None:
     def differing(a: Interval | None, b: Interval | None) -> list[Check]:
         found = changes.checks(describe(), describe(), a, b)
         return [each.check for each in found if not each.matches]
 
-    assert differing(interval(5_000_000), interval(5_001_000)) == []
-    assert differing(interval(5_000_000), interval(5_001_001)) == [Check.WINDOW]
+    assert differing(interval(5_000_000), interval(5_050_000)) == []
+    assert differing(interval(5_000_000), interval(5_050_001)) == [Check.WINDOW]
+    assert differing(interval(50_000), interval(51_000)) == []
+    assert differing(interval(50_000), interval(51_001)) == [Check.WINDOW]
     assert differing(interval(5_000_000), interval(None)) == [Check.WINDOW]
     assert differing(interval(5), interval(5, "sent")) == [Check.ORIGIN]
     assert differing(None, None) == []

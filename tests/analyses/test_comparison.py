@@ -11,7 +11,7 @@ from headway.analyses.comparability import Part, Why
 from headway.analyses.comparison import Claimed, Comparison, Question
 from headway.analyses.pairs import METRICS, Success, Transition
 from headway.analyses.shift import Change, MetricShift
-from headway.catalog import Catalog
+from headway.catalog import Catalog, open_catalog
 from headway.model import (
     Boundary,
     Clock,
@@ -26,7 +26,9 @@ from headway.model import (
     Status,
     Window,
 )
+from headway.stats.comparison import Difference
 from headway.stats.fingerprint import Level
+from headway.stats.within_run import Within
 from libraries import make_run, offered, open_runs, run_of
 
 COMPLETED, CUT_OFF, NOT_SENT = Outcome.COMPLETED, Outcome.CUT_OFF, Outcome.NOT_SENT
@@ -348,3 +350,63 @@ def test_the_requests_behind_a_cell_come_from_every_pair_of_runs(tmp_path: Path)
     rows = comparison.members(opened, found.question, lost)
     assert lost.n == rows.height == 1 + 2 + 3
     assert rows["pair"].to_list() == [1, 2, 2, 3, 3, 3]
+
+
+ENGINE = Path(__file__).parents[2] / "sample_data" / "vllm-aiperf"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Catalog:
+    return open_catalog([ENGINE])
+
+
+def policies(engine: Catalog, a: str, b: str, rps: float) -> Comparison:
+    first, second = (sides.named(engine, name, rps, None) for name in (a, b))
+    return comparison.compare(engine, Question(first, second, objective=Objective(ttft_ms=2000)))
+
+
+def test_one_run_each_has_a_band_within_the_runs_and_no_claim(engine: Catalog) -> None:
+    """TPOT p90 is 36% slower in one run each: a fact of these runs, with the band beside it."""
+    found = policies(engine, "budget256", "budget2048", 2.4)
+    assert found.claim is Claimed.FACTS
+    assert found.tests == ()
+    assert found.is_only_policy
+    shift = found.shift(Metric.TPOT)
+    assert shift is not None
+    point = shift.at(0.9)
+    assert point.relative == pytest.approx(0.363, abs=0.005)
+    assert point.within is not None
+    assert point.within.low is not None
+    assert point.within.high is not None
+    assert point.within.low < (point.relative or 0) < point.within.high
+    lost = shift.at(0.99)
+    assert (lost.relative, lost.within) == (None, Within(None, None))
+
+
+def test_replicates_have_a_verdict_and_no_band_within_a_run(engine: Catalog) -> None:
+    found = policies(engine, "budget256", "budget2048", 4.8)
+    assert found.claim is Claimed.REPLICATED
+    assert found.match.level is Level.IDENTICAL
+    assert all(point.within is None for each in found.shifts for point in each.points)
+    assert found.noise is not None
+    assert found.noise.n_pairs == 20
+    verdicts = {(each.metric, each.share): each.verdict for each in found.tests}
+    assert verdicts[Metric.STALL, 0.5] is Difference.WORSE
+    # The tail of TPOT is not reached in every run, so that it has no verdict at all.
+    assert verdicts[Metric.TPOT, 0.99] is Difference.UNDECIDED
+
+
+def test_the_same_run_has_no_band(engine: Catalog) -> None:
+    run_id = next(iter(engine.runs))
+    found = between(engine, run_id, run_id)
+    assert all(point.within is None for each in found.shifts for point in each.points)
+
+
+def test_the_tiny_cache_preempts_and_is_not_only_another_policy(engine: Catalog) -> None:
+    found = policies(engine, "budget2048", "budget2048-kv96", 6.8)
+    assert not found.is_only_policy
+    assert "cache_policy" in {change.field for change in found.changes}
+    rows = {row.row: row for row in found.scorecard}
+    assert rows["preemptions"].a == 0
+    assert (rows["preemptions"].b or 0) > 0
+    assert rows["max_kv_fraction"].b == 1

@@ -78,7 +78,7 @@ def test_what_cannot_be_compared_says_why_and_nothing_else(study: Catalog) -> No
     found = between(study, run_of(study, "vllm", 4), run_of(study, "sarathi", 6))
     assert comparison_words.sentence(found) == (
         "vllm · 4 req/s → sarathi · 6 req/s: not comparable, the same requests arrived at other "
-        "times (A 4 req/s, B 6 req/s)."
+        "times (A 4 req/s, B 6 req/s), 21.0 s apart at the median, 43.2 s at most."
     )
 
 

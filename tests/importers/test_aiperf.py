@@ -552,3 +552,15 @@ def test_what_the_log_counts() -> None:
     assert aiperf_files.read_counts(lines) == {
         "profiling": Count(n_target=90, n_sent=83, n_cancelled=63)
     }
+
+
+def test_the_description_of_another_tools_run_is_not_used(
+    folder: type_folder, fixtures: Path, import_aiperf: type_import
+) -> None:
+    """Files of two tools dropped at once lie in one folder."""
+    out = folder(FAULTS)
+    shutil.copy(fixtures / "vllm" / "faults-proxy-rate5" / "run.json", out)
+    run = import_aiperf(out / RECORDS)
+    assert run.info.policy is None
+    assert run.info.manifest.token_budget is None
+    assert codes(run)["sidecar_mismatch"] == 1

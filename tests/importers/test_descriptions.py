@@ -16,7 +16,7 @@ def notes(folder: Path, content: Any) -> run_json.Notes:
     (folder / "run.json").write_text(json.dumps(content), "utf-8")
     result = folder / "result.json"
     result.write_text("{}", "utf-8")
-    return run_json.read(Source.open(result))
+    return run_json.read(Source.open(result), run_json.VLLM)
 
 
 def test_every_key(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_what_is_no_object_becomes_a_finding(content: Any, tmp_path: Path) -> No
 def test_without_one_nothing_is_known(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     result.write_text("{}", "utf-8")
-    assert run_json.read(Source.open(result)) == run_json.Notes()
+    assert run_json.read(Source.open(result), run_json.VLLM) == run_json.Notes()
 
 
 def test_the_source_wins_over_the_notes(folder: Any, import_vidur: Any) -> None:

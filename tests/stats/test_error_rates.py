@@ -131,3 +131,23 @@ def test_the_published_rates_of_replicates_still_hold(replicates: ModuleType) ->
         for name in "p50_differs p90_differs p99_differs false_accept false_reject".split():
             pair = getattr(rate, name), getattr(known, name)
             assert within_noise(*pair, REPEATS), (rate.load, rate.replicates, name, *pair)
+
+
+@pytest.mark.slow
+def test_lateness_in_issuing_a_plan_leaves_the_rule_at_its_level() -> None:
+    """Published: at most 6% of pairs of one policy differ, and percentiles move by 1%."""
+    lateness = script("simulate_lateness")
+    page = (ROOT / "docs" / "error-rates.md").read_text("utf-8")
+    published = page.partition("<!-- lateness -->\n")[2].partition("\n<!-- end")[0]
+    assert published.count("\n| 0.") == len(lateness.LOADS) * len(lateness.SIDES)
+    for each in lateness.simulate(REPEATS):
+        line = next(
+            line
+            for line in published.splitlines()
+            if line.startswith(f"| {each.load:g} | {each.late}")
+        )
+        _, _, _, _, _, *rest = (cell.strip() for cell in line.split("|"))
+        assert max(float(rate) for rate in rest[:3]) <= 0.07
+        # Five standard errors of a rate of 5% at this many repeats.
+        assert max(each.differs) <= 0.05 + 5 * math.sqrt(0.05 * 0.95 / REPEATS)
+        assert max(abs(change) for change in each.moved) < 0.02

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from headway.errors import MisuseError
 from headway.stats.fingerprint import Component, Level, Plan, compare, fingerprint, plan
@@ -78,13 +79,33 @@ def test_the_parts_say_what_differs(
         (0, Level.IDENTICAL),
         (1, Level.ARRIVALS_WITHIN_TOLERANCE),
         (1000, Level.ARRIVALS_WITHIN_TOLERANCE),
-        (1001, Level.SAME_REQUESTS),
+        (1001, Level.ARRIVALS_WITHIN_TOLERANCE),  # one of three was late, and still in order
+        (800_000, Level.SAME_REQUESTS),  # it came after the next
     ],
 )
 def test_levels_of_arrivals(shift: int, level: Level) -> None:
     moved = [(i, t + shift * (i == 1), p, o, g) for i, t, p, o, g in ROWS]
     match = compare(of(ROWS), of(moved))
     assert (match.level, match.arrival_shift_us) == (level, shift)
+    assert match.arrival_median_us == 0
+
+
+def test_a_plan_issued_late_is_the_same_and_another_draw_is_not() -> None:
+    generator = np.random.default_rng(3)
+    planned = np.cumsum(generator.exponential(100_000, 500)).astype(int)
+    late = np.maximum.accumulate(planned + generator.exponential(2000, 500).astype(int))
+    late[250:260] = late[260]  # a stall that held up ten requests, and let them go at once
+    other = np.cumsum(generator.exponential(100_000, 500)).astype(int)
+    faster = (planned * 0.99).astype(int)
+
+    def level(arrivals: NDArray[np.int64]) -> Level:
+        index = np.arange(500)
+        first, second = (plan(index, each, index, index) for each in (planned, arrivals))
+        return compare(first, second).level
+
+    assert level(late) is Level.ARRIVALS_WITHIN_TOLERANCE
+    assert level(other) is Level.SAME_REQUESTS
+    assert level(faster) is Level.SAME_REQUESTS
 
 
 def test_unknown_arrivals_prove_nothing() -> None:

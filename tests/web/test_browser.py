@@ -158,6 +158,7 @@ def test_the_first_visit_may_be_to_any_page(browser: Browser, library: Path) -> 
             "Distributions",
             "Envelope",
             "Compare",
+            "Import",
             "Methods",
         ]
         page.context.close()
@@ -243,3 +244,34 @@ def test_responses_carry_security_headers(address: str) -> None:
         assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_what_one_session_brings_no_other_sees(address: str, browser: Browser) -> None:
+    """Two people at once: each sees the samples and what they brought, on every page."""
+    sources = Path(__file__).parents[1] / "importers" / "vllm"
+    brought = {"mine": "chat-rate7", "yours": "rateinf"}
+    pages = {}
+    for study, folder in brought.items():
+        page = browser.new_context().new_page()
+        page.goto(f"{address}/import")
+        page.locator("input[type=file]").first.set_input_files(sources / folder / "result.json")
+        page.get_by_text("What the files do not say").click()
+        page.get_by_label("Study", exact=True).fill(study)
+        page.get_by_label("Study", exact=True).press("Enter")
+        page.get_by_role("button", name="Import", exact=True).click()
+        expect(page.get_by_text("1 run imported from 1 file")).to_be_visible(timeout=60_000)
+        pages[study] = page
+    for study, page in pages.items():
+        other = next(name for name in brought if name != study)
+        page.get_by_role("link", name="Runs", exact=True).click()
+        expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=30_000)
+        page.get_by_role("combobox", name=re.compile("Study")).click()
+        options = page.get_by_role("option")
+        expect(options.filter(has_text=study)).to_have_count(1)
+        expect(options.filter(has_text=other)).to_have_count(0)
+    # A third visitor, and the first after closing, see the samples only.
+    stranger = browser.new_context().new_page()
+    stranger.goto(f"{address}/runs?study=mine")
+    expect(stranger.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=30_000)
+    stranger.get_by_role("combobox", name=re.compile("Study")).click()
+    expect(stranger.get_by_role("option").filter(has_text="mine")).to_have_count(0)

@@ -16,6 +16,7 @@ TIME_LIMIT = "time limit (s)"
 _PARAMETER = "policy: "
 LOAD_FIELDS = ("load", "burstiness", "arrival_process", "burst")
 _WINDOW_TOLERANCE_US = 1000
+_WINDOW_TOLERANCE = 0.01
 
 
 class Kind(StrEnum):
@@ -132,19 +133,20 @@ def checks(
 
 
 def _windows(a: Interval | None, b: Interval | None) -> tuple[str, str]:
-    """Return both windows as text, the same where their ends agree within a millisecond."""
+    """Return both windows as text, the same where their ends agree within 1 ms or 1%.
+
+    A window ends with the last arrival, which a client on a busy host issues a little late.
+    """
     ends = [
         None if each is None or each.start_us is None or each.end_us is None
         else (each.start_us, each.end_us)
         for each in (a, b)
     ]  # fmt: skip
     first, second = ends
-    if (
-        first
-        and second
-        and max(abs(x - y) for x, y in zip(first, second, strict=True)) <= (_WINDOW_TOLERANCE_US)
-    ):
-        second = first
+    if first and second:
+        allowed_us = max(_WINDOW_TOLERANCE_US, _WINDOW_TOLERANCE * (first[1] - first[0]))
+        if max(abs(x - y) for x, y in zip(first, second, strict=True)) <= allowed_us:
+            second = first
     said = [
         "unknown" if each is None else f"{_s(each[0])}–{_s(each[1])} s" for each in (first, second)
     ]

@@ -241,8 +241,16 @@ def _numbers(
     noise = replicated.noise_floor(catalog, a, window, origin) if metrics else None
     known = {} if noise is None else noise.relative
     compared = Part.PAIRS in allowed
+    single = compared and len(a.runs) == len(b.runs) == 1 and not comparability.is_same(a, b)
     shifts = tuple(
-        shift.shift(m, of_a, of_b, pairs.paired(rows, m) if compared else None, known)
+        shift.shift(
+            m,
+            of_a,
+            of_b,
+            pairs.paired(rows, m) if compared else None,
+            known,
+            shift.within(rows, m) if single else (),
+        )
         for m in metrics
     )
     claims = Part.CLAIM in allowed and replicated.is_replicated(a, b)

@@ -1,7 +1,7 @@
 """How far does each percentile move from A to B, on the offered basis, and in which classes?"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -16,6 +16,7 @@ from headway.catalog import Catalog
 from headway.model import Metric, Origin, Outcome, Status, Window
 from headway.stats.dominance import Dominance, dominance
 from headway.stats.percentiles import percentiles_of
+from headway.stats.within_run import Within, within_run
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +41,8 @@ class ShiftPoint:
     is reached in A only, GAINED in B only, NEITHER on no side. Over replicates a value is the
     geometric mean of the runs, reached only where each run reaches it; `a_runs` and `b_runs` are
     theirs. `relative` is (b − a) ÷ a. `noise` is the largest relative difference between two runs
-    of one policy at this load, where the study has any.
+    of one policy at this load, where the study has any. `within` bounds `relative` over blocks of
+    two single runs drawn again: variation within them, not between runs.
     """
 
     share: float
@@ -52,6 +54,7 @@ class ShiftPoint:
     a_runs: tuple[float | None, ...]
     b_runs: tuple[float | None, ...]
     noise: float | None = None
+    within: Within | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +144,9 @@ def shift(
     b: Sequence[RunValues],
     compared: Paired | None,
     noise: Mapping[tuple[Metric, float], float],
+    within: Sequence[Within] = (),
 ) -> MetricShift:
-    """Return the change of every percentile of one metric."""
+    """Return the change of every percentile of one metric, with its bands where there are any."""
     ours, theirs = ([run[metric] for run in runs] for runs in (a, b))
     statuses = _status(ours), _status(theirs)
     measured = statuses == (Status.MEASURED, Status.MEASURED)
@@ -150,10 +154,18 @@ def shift(
         metric=metric,
         a_status=statuses[0],
         b_status=statuses[1],
-        points=_points(metric, ours, theirs, noise) if measured else (),
+        points=_points(metric, ours, theirs, noise, within) if measured else (),
         dominance=dominance(_pooled(ours), _pooled(theirs)) if measured else None,
         paired=compared if measured else None,
     )
+
+
+def within(rows: pl.DataFrame, metric: Metric) -> tuple[Within, ...]:
+    """Return the band of every percentile within one pair of runs, requests in order of arrival."""
+    ordered = pairs.both(rows).sort("arrival_us", "request_index")
+    if ordered["arrival_us"].null_count():
+        return ()  # without times there are no stretches of a run
+    return within_run(*pairs.values(ordered, metric), SHARES)
 
 
 def _status(runs: Sequence[Taken]) -> Status:
@@ -173,11 +185,15 @@ def _points(
     a: Sequence[Taken],
     b: Sequence[Taken],
     noise: Mapping[tuple[Metric, float], float],
+    within: Sequence[Within],
 ) -> tuple[ShiftPoint, ...]:
     of_a = np.array([percentiles_of(run.values, SHARES) for run in a])
     of_b = np.array([percentiles_of(run.values, SHARES) for run in b])
     return tuple(
-        _point(share, of_a[:, place], of_b[:, place], noise.get((metric, share)))
+        replace(
+            _point(share, of_a[:, place], of_b[:, place], noise.get((metric, share))),
+            within=within[place] if within else None,
+        )
         for place, share in enumerate(SHARES)
     )
 

@@ -144,10 +144,12 @@ def _print(found: Comparison) -> None:
     ):
         click.echo(printable(line))
     floor = comparison_words.noise(found.noise, found.question.a)
+    banded = comparison_words.has_within(found)
+    within = [f"within run: {comparison_words.WITHIN_RUN}"] if banded else []
     outcomes = [comparison_words.discordant(each) for each in found.mcnemar]
     for title, rows, notes in (
         ("Outcomes, A → B", _transitions(found), outcomes),
-        ("Percentiles of offered requests", _shift(found), [floor]),
+        ("Percentiles of offered requests", _shift(found), [*within, floor]),
         ("Replicated", _tests(found), []),
         ("Scorecard over the window of arrivals", _scorecard(found), []),
     ):
@@ -169,6 +171,7 @@ def _transitions(found: Comparison) -> list[dict[str, object]]:
 
 
 def _shift(found: Comparison) -> list[dict[str, object]]:
+    has_within = comparison_words.has_within(found)
     return [
         {
             "metric": text.METRIC_NAMES[each.metric],
@@ -177,6 +180,7 @@ def _shift(found: Comparison) -> list[dict[str, object]]:
             "B": _reached(point.b_ms),
             "change": _change(point),
         }
+        | ({"within run": comparison_words.within(point)} if has_within else {})
         | ({} if found.noise is None else {"noise": _noise(point)})
         for each in found.shifts
         for point in each.points

@@ -7,8 +7,8 @@ import polars as pl
 
 from headway.analyses.classes import Balance, ClassRow
 from headway.analyses.pairs import Transition
-from headway.analyses.shift import Change, MetricShift
-from headway.figures import text, theme
+from headway.analyses.shift import Change, MetricShift, ShiftPoint
+from headway.figures import comparison_words, text, theme
 from headway.figures.distribution import Figure
 from headway.model import Metric, Outcome
 
@@ -84,12 +84,10 @@ def shift(found: MetricShift, look: theme.Look) -> Figure:
             alt.Tooltip("a:N", title="A"),
             alt.Tooltip("b:N", title="B"),
             alt.Tooltip("relative:Q", title="change", format="+.1%"),
+            alt.Tooltip("within:N", title="within the runs"),
         ],
     )
     y = alt.Y("relative:Q", title="change from A to B", axis=alt.Axis(format="+.3~p"))
-    noise = base.mark_area(opacity=0.25, color=look.band).encode(
-        y=alt.Y("noise_low:Q"), y2="noise:Q"
-    )
     zero = base.mark_rule(color=look.muted, strokeDash=[4, 3]).encode(y=alt.datum(0.0))
     line = base.mark_line(color=look.palette[0], strokeWidth=2).encode(y=y)
     ways = list(_WAYS.values())
@@ -108,8 +106,18 @@ def shift(found: MetricShift, look: theme.Look) -> Figure:
         .mark_text(y=10, fontSize=12, fontWeight="bold", color=look.ink)
         .encode(text="word:N")
     )
-    return alt.layer(noise, zero, line, marks, words).properties(
+    return alt.layer(*_bands(base, look), zero, line, marks, words).properties(
         height=190, title=text.METRIC_NAMES[found.metric]
+    )
+
+
+def _bands(base: alt.Chart, look: theme.Look) -> tuple[alt.Chart, alt.Chart]:
+    """Draw what runs of one policy differ by, and what the two runs themselves vary by."""
+    noise = base.mark_area(opacity=0.25, color=look.band)
+    within = base.mark_rule(color=look.palette[0], strokeWidth=6, opacity=0.3)
+    return (
+        noise.encode(y=alt.Y("noise_low:Q"), y2="noise:Q"),
+        within.encode(y=alt.Y("within_low:Q"), y2="within_high:Q"),
     )
 
 
@@ -121,6 +129,9 @@ def _shifted(found: MetricShift) -> pl.DataFrame:
             "order": [point.share for point in points],
             "relative": [point.relative for point in points],
             "way": [_WAYS[_sign(point.relative)] for point in points],
+            "within_low": [_bound(point, "low") for point in points],
+            "within_high": [_bound(point, "high") for point in points],
+            "within": [comparison_words.within(point) for point in points],
             "noise": [point.noise for point in points],
             "noise_low": [None if point.noise is None else -point.noise for point in points],
             "a": [_value(point.a_ms) for point in points],
@@ -128,10 +139,21 @@ def _shifted(found: MetricShift) -> pl.DataFrame:
             "word": [_LOST_WORDS.get(point.change) for point in points],
         },
         schema_overrides={
-            **dict.fromkeys(("relative", "noise", "noise_low"), pl.Float64),
+            **dict.fromkeys(_FLOATS, pl.Float64),
             "word": pl.String,
         },
     )
+
+
+_FLOATS = ("relative", "noise", "noise_low", "within_low", "within_high")
+
+
+def _bound(point: ShiftPoint, end: str) -> float | None:
+    """Return an end of the band within the runs where both have a number, and so can be drawn."""
+    if point.within is None or None in (point.within.low, point.within.high):
+        return None
+    bound: float = getattr(point.within, end)
+    return bound
 
 
 def _sign(relative: float | None) -> int:

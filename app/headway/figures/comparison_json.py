@@ -117,6 +117,9 @@ def _point(point: ShiftPoint) -> Document:
         "relative": point.relative,
         "change": point.change.value,
         "noise": point.noise,
+        "within_run": None
+        if point.within is None
+        else {"low": point.within.low, "high": point.within.high},
     }
 
 

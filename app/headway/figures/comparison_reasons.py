@@ -3,6 +3,7 @@
 from headway.analyses.comparability import Part, Reason, Why
 from headway.analyses.comparison import Comparison
 from headway.figures import text
+from headway.stats.fingerprint import Match
 
 
 def reasons(found: Comparison) -> list[str]:
@@ -20,7 +21,9 @@ def reason(each: Reason, found: Comparison) -> str:
             f"only {a} of {b} paired requests ask for the same, "
             f"{found.match.only_a:,} are only in A and {found.match.only_b:,} only in B"
         ),
-        Why.OTHER_ARRIVALS: f"the same requests arrived at other times (A {a}, B {b})",
+        Why.OTHER_ARRIVALS: (
+            f"the same requests arrived at other times (A {a}, B {b}), {apart(found.match)}"
+        ),
         Why.OTHER_LOAD: f"the loads differ (A {a}, B {b}) and arrivals are not recorded",
         Why.ARRIVALS_UNKNOWN: "the planned arrivals are not recorded on both sides",
         Why.REQUESTS_UNKNOWN: "neither prompt nor output lengths are recorded on both sides",
@@ -37,6 +40,14 @@ def reason(each: Reason, found: Comparison) -> str:
         Why.INCOMPLETE: f"too few completed (A {a}, B {b})",
     }
     return words[each.why]
+
+
+def apart(match: Match) -> str:
+    """Return by how much paired arrivals differ."""
+    if match.arrival_median_us is None or match.arrival_shift_us is None:
+        return text.NOT_RECORDED
+    most = text.duration(match.arrival_shift_us / 1000)
+    return f"{text.duration(match.arrival_median_us / 1000)} apart at the median, {most} at most"
 
 
 def _stopped(a: str | None, b: str | None) -> str:

@@ -12,7 +12,7 @@ from headway.analyses.replicated import NoiseFloor
 from headway.analyses.shift import Change, MetricShift, ShiftPoint
 from headway.analyses.sides import Side
 from headway.figures import text
-from headway.figures.comparison_reasons import reason
+from headway.figures.comparison_reasons import apart, reason
 from headway.figures.comparison_reasons import reasons as reasons
 from headway.model import Metric, Outcome
 from headway.stats.comparison import MIN_RUNS, Difference
@@ -21,7 +21,7 @@ from headway.stats.fingerprint import Component, Level
 
 LEVELS = {
     Level.IDENTICAL: "same workload",
-    Level.ARRIVALS_WITHIN_TOLERANCE: "same workload, arrivals within 1 ms",
+    Level.ARRIVALS_WITHIN_TOLERANCE: "same workload, arrivals within tolerance",
     Level.SAME_REQUESTS: "same requests, other arrivals",
     Level.PARTIAL: "partly the same requests",
     Level.DIFFERENT: "different requests",
@@ -205,6 +205,8 @@ def workload(found: Comparison) -> str:
     words = LEVELS[match.level]
     if match.level is Level.DIFFERENT:
         return f"{words}: {match.paired:,} share an index, and none of them asks for the same"
+    if match.level is Level.ARRIVALS_WITHIN_TOLERANCE:
+        words = f"same workload, arrivals {apart(match)}"
     if match.level is Level.SAME_REQUESTS and not found.arrivals_known:
         words = "same requests, arrivals not recorded"
     if {Component.PROMPT, Component.OUTPUT} <= match.unknown and match.level in _SAME_ARRIVALS:
@@ -278,6 +280,26 @@ def _replicated(found: Comparison) -> str:
         f"{len(a.runs)} and {len(b.runs)} replicates, {len(found.tests)} percentiles against "
         f"a band of ±{band:.0%}: {', '.join(said) or 'none tested'}"
     )
+
+
+WITHIN_RUN = (
+    "variation within these two runs only, not from run to run: where 95% of the changes lie when "
+    "stretches of the runs are drawn again"
+)
+
+
+def has_within(found: Comparison) -> bool:
+    """Tell whether any percentile has a band within the two runs."""
+    return any(point.within is not None for each in found.shifts for point in each.points)
+
+
+def within(point: ShiftPoint) -> str:
+    """Return the band within the two runs; an open end is one that is not reached in some draws."""
+    if point.within is None or point.relative is None:
+        return "–"
+    bounds = (point.within.low, point.within.high)
+    low, high = ("…" if bound is None else percent(bound) for bound in bounds)
+    return f"{low} to {high}"
 
 
 def noise(found: NoiseFloor | None, side: Side) -> str:

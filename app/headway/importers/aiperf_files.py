@@ -152,6 +152,8 @@ def read(source: Source) -> Beside:
     cell, broken = json_object(source.beside(CONFIG))
     noticed.append(broken)
     described, _ = json_object(source.beside(run_json.NAME))
+    if run_json.tool_of(described or {}) not in (None, run_json.AIPERF):
+        described = None
     plan, broken = _plan(source.beside(PLAN))
     noticed.append(broken)
     partials, broken = _digest(source.beside(DIGEST))
@@ -166,7 +168,7 @@ def read(source: Source) -> Beside:
         streams=streams,
         partials=partials,
         plan=plan,
-        notes=run_json.read(source),
+        notes=run_json.read(source, run_json.AIPERF),
         segments=_segments(described),
         findings=tuple(finding for finding in noticed if finding is not None),
     )

@@ -8,6 +8,8 @@ from headway.importers.aiperf_phase import Measured
 from headway.importers.source import Source, counted
 from headway.model import Finding, OfferedBasis, Severity
 
+_ROUNDED_ABOVE_S = 5.0
+
 
 def of_rows(phase: Measured, n_damaged: int) -> Iterator[Finding]:
     """Yield what single rows showed."""
@@ -116,7 +118,7 @@ def of_run(source: Source, beside: Beside, phase: Measured) -> Iterator[Finding]
             f"{', '.join(missing[:10])}",
         )
     deadline_s = aiperf_report.deadline_s(beside)
-    if deadline_s is not None and phase.n_past_deadline:
+    if deadline_s is not None and deadline_s > _ROUNDED_ABOVE_S and phase.n_past_deadline:
         yield _rounding(deadline_s)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from headway.importers import engine_command
 from headway.importers.source import Source, as_number, as_text, as_whole, dig, json_object
-from headway.model import Finding, Load, LoadKind, Manifest, RunInfo
+from headway.model import Finding, Load, LoadKind, Manifest, RunInfo, Severity
 
 NAME = "run.json"
+VLLM, AIPERF, VIDUR = "vllm", "aiperf", "vidur"
 
 _WHOLE_FIELDS = {f.name for f in fields(Manifest) if "int" in str(f.type)}
 _FIELDS = {f.name for f in fields(Manifest)}
@@ -34,8 +35,11 @@ class Notes:
     findings: tuple[Finding, ...] = ()
 
 
-def read(source: Source) -> Notes:
-    """Read the `run.json` beside a source, if there is one that describes a run."""
+def read(source: Source, tool: str) -> Notes:
+    """Read the `run.json` beside a source, if there is one that describes a run of this tool.
+
+    Files of several tools may lie in one folder, with the description of one of them.
+    """
     path = source.beside(NAME)
     if path is None or path == source.path:
         return Notes()
@@ -45,7 +49,29 @@ def read(source: Source) -> Notes:
     # A result that happens to be called run.json is a run of its own, not a description.
     if "ttfts" in value or "request_throughput" in value:
         return Notes()
+    other = tool_of(value)
+    if other not in (None, tool):
+        return Notes(
+            findings=(
+                Finding(
+                    "sidecar_mismatch",
+                    Severity.WARNING,
+                    1,
+                    f"{NAME} beside the source was not used: it describes a run of {other}",
+                ),
+            )
+        )
     return _notes(value)
+
+
+def tool_of(value: dict[str, Any]) -> str | None:
+    """Return the tool whose run a description is about, where it says so."""
+    said = as_text(dig(value, "client", "tool"))
+    if said is not None:
+        return said.lower()
+    command = as_text(value.get("bench_command")) or as_text(value.get("cli_equivalent")) or ""
+    named = {"vllm bench": VLLM, "benchmark_serving": VLLM, "aiperf profile": AIPERF}
+    return next((tool for words, tool in named.items() if words in command), None)
 
 
 def _notes(value: dict[str, Any]) -> Notes:

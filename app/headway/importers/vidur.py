@@ -111,7 +111,11 @@ def _run(source: Source) -> Run:
     ]
     findings = tuple(finding for finding in noticed if finding is not None)
     info = _describe(source, config, simulation, findings)
-    return Run(run_json.complete(info, run_json.read(source)), requests_table(columns(rows)), state)
+    return Run(
+        run_json.complete(info, run_json.read(source, run_json.VIDUR)),
+        requests_table(columns(rows)),
+        state,
+    )
 
 
 def _check_surplus(source: Source, simulation: _Simulation) -> None:

@@ -44,7 +44,7 @@ class VllmBench:
 
     def runs(self, source: Source) -> Iterator[Run]:
         """Yield one run per result object of the file."""
-        notes = run_json.read(source)
+        notes = run_json.read(source, run_json.VLLM)
         # A loop over the results would hold each of them while its run is sealed and checked.
         yield from map(partial(_run, source, notes), count(), vllm_files.read(source))
 

@@ -10,7 +10,7 @@ from headway import record, studies
 from headway.errors import HeadwayError, ImportRefusedError
 from headway.importers import mapped
 from headway.importers.source import Source
-from headway.ingest import candidates, unclaimed
+from headway.ingest import candidates, frozen, unclaimed
 from headway.ingest.archives import Unpacking
 from headway.ingest.candidates import Candidate
 from headway.ingest.interrupts import CancelledImport, stoppable, uninterrupted
@@ -172,9 +172,12 @@ def _import(
     watch = None if progress is None else lambda share: progress(replace(step, share=share))
     source = Source.open(candidate.path, candidate.name, settings.counter, watch)
     folder = None if settings.study else studies.nearest(candidate.path)
-    nearest = studies.DEFAULT if folder is None else studies.read(folder).name
+    described = studies.Study(studies.DEFAULT) if folder is None else studies.read(folder)
+    plan = None if folder is None else frozen.read(described, folder)
+    nearest = described.name
     runs = []
-    for run in candidate.importer.runs(source):
+    for found in candidate.importer.runs(source):
+        run = found if plan is None else frozen.held_against(found, plan)
         # A table of several studies, and a run file, name the study of each run.
         study = check_study(settings.study or run.info.study or nearest)
         runs.append(_finished(run, shelf, settings.apply(replace(run.info, study=study))))

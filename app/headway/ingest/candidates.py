@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway import importers
+from headway import importers, studies
 from headway.errors import ImportRefusedError
 from headway.importers import Importer, mapped
 from headway.importers.run_file import RunFile
@@ -101,6 +101,7 @@ def _without_company(found: dict[Path, Candidate]) -> list[Candidate]:
         if candidate.importer is not None
         for beside in candidate.importer.sidecars(candidate.path)
     }
+    accompanying |= {path for path in found if path.name == studies.FILE_NAME}
     return [entry for path, entry in found.items() if entry.named or path not in accompanying]
 
 

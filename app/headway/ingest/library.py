@@ -74,8 +74,8 @@ class Library:
         if (target / studies.FILE_NAME).exists():
             return
         said = studies.read(folder)
-        for name in (said.trace, said.trace_mapping, studies.FILE_NAME):
-            if name is not None and (folder / name).is_file():
+        for name in (*said.files(), studies.FILE_NAME):
+            if (folder / name).is_file():
                 (target / name).parent.mkdir(parents=True, exist_ok=True)
                 # Renamed into place: a reader never sees half of it.
                 staged = target / f".{uuid4().hex}"

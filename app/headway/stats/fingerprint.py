@@ -15,6 +15,9 @@ Booleans = NDArray[np.bool_]
 TAG = b"headway-workload-v1\n"
 NONE = -1
 TOLERANCE_US = 1000
+# A client that issues one plan on a busy host is late by a little, mostly, and by a stall of many
+# gaps at times; another plan at the same rate drifts away from the first by many gaps for good.
+LATENESS_OF_GAP = 0.05
 
 
 class Component(StrEnum):
@@ -74,7 +77,8 @@ class Match:
 
     `paired` indices are in both plans, and `same` of them ask for the same (prompt, output and
     prefix group). `arrival_shift_us` is the largest difference between paired arrivals, each
-    counted from the first of its paired ones; None where arrivals are not known. `differing` names
+    counted from the first of its paired ones, and `arrival_median_us` the median one; None where
+    arrivals are not known. `differing` names
     columns that differ in a pair, `unknown` those not recorded on both sides: they prove nothing.
     """
 
@@ -84,6 +88,7 @@ class Match:
     only_a: int
     only_b: int
     arrival_shift_us: int | None
+    arrival_median_us: int | None
     differing: frozenset[Component]
     unknown: frozenset[Component]
 
@@ -185,6 +190,10 @@ def compare(a: Plan, b: Plan, tolerance_us: int = TOLERANCE_US) -> Match:
         Largest difference between two arrivals, each from its plan's first, at which they count as
         the same: what rounding and a change of clock do to a time.
 
+    Arrivals are also within tolerance where they come in the same order and differ by at most
+    `LATENESS_OF_GAP` of the mean gap at the median: one plan, issued by a client that was late now
+    and then. docs/error-rates.md has what that does to a comparison.
+
     Notes
     -----
     IDENTICAL, or with arrivals within the tolerance, if all indices are paired and ask for the
@@ -195,18 +204,23 @@ def compare(a: Plan, b: Plan, tolerance_us: int = TOLERANCE_US) -> Match:
     unknown = a.unknown | b.unknown
     equal = _equal_requests(a, b, in_a, in_b, unknown)
     same = np.logical_and.reduce([np.ones(len(in_a), bool), *equal.values()])
-    shift = None if Component.ARRIVAL in unknown else _shift(a, b, in_a, in_b)
+    moved = None if Component.ARRIVAL in unknown else _moved(a, b, in_a, in_b)
+    shift = None if moved is None else int(moved.max())
+    median = None if moved is None else int(np.median(moved))
     differing = {name for name, column in equal.items() if not column.all()}
     if shift:
         differing.add(Component.ARRIVAL)
     n_only = (len(a.index) - len(in_a), len(b.index) - len(in_b))
     complete = n_only == (0, 0) and bool(same.all())
     return Match(
-        _level(complete, bool(same.any()), shift, tolerance_us),
+        _level(
+            complete, bool(same.any()), shift, max(tolerance_us, _late(a, b, in_a, in_b, moved))
+        ),
         len(in_a),
         int(same.sum()),
         *n_only,
         shift,
+        median,
         frozenset(differing),
         unknown,
     )
@@ -228,12 +242,30 @@ def _equal_requests(
     return {name: column for name, column in equal.items() if name not in unknown}
 
 
-def _shift(a: Plan, b: Plan, in_a: NDArray[np.intp], in_b: NDArray[np.intp]) -> int | None:
+def _moved(a: Plan, b: Plan, in_a: NDArray[np.intp], in_b: NDArray[np.intp]) -> Integers | None:
+    """Return by how much each paired arrival differs, shape (paired,); None without pairs."""
     if len(in_a) == 0:
         return None
     arrival_a, arrival_b = a.arrival_us[in_a], b.arrival_us[in_b]
-    moved = (arrival_a - arrival_a.min()) - (arrival_b - arrival_b.min())
-    return int(np.abs(moved).max())
+    moved: Integers = np.abs((arrival_a - arrival_a.min()) - (arrival_b - arrival_b.min()))
+    return moved
+
+
+def _late(
+    a: Plan,
+    b: Plan,
+    in_a: NDArray[np.intp],
+    in_b: NDArray[np.intp],
+    moved: Integers | None,
+) -> int:
+    """Return the largest difference if it is lateness in issuing one plan, else 0."""
+    if moved is None or len(moved) < 2:
+        return 0
+    arrival_a, arrival_b = a.arrival_us[in_a], b.arrival_us[in_b]
+    in_order = np.all(np.diff(arrival_b[np.argsort(arrival_a, kind="stable")]) >= 0)
+    mean_gap_us = np.ptp(arrival_a) / (len(arrival_a) - 1)
+    is_late = in_order and np.median(moved) <= LATENESS_OF_GAP * mean_gap_us
+    return int(moved.max()) if is_late else 0
 
 
 def _level(complete: bool, some: bool, shift: int | None, tolerance_us: int) -> Level:

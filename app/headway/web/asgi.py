@@ -4,8 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from headway.web.headers import MIDDLEWARE
+from headway.web.headers import HEADERS
+from headway.web.uploads import QUOTA
 
 # The entry has a folder of its own: beside `pages/`, Streamlit would take those for its own kind of
 # pages and run one alone, without navigation, when the first visit is to its address.
-app = st.App(Path(__file__).parent / "entry" / "main.py", middleware=MIDDLEWARE)
+app = st.App(Path(__file__).parent / "entry" / "main.py", middleware=[HEADERS, QUOTA])

@@ -151,8 +151,10 @@ def shifts(found: Comparison) -> None:
             alt=f"Change at each percentile: {text.METRIC_NAMES[each.metric]}",
         )
     st.caption(
-        state.escape(f"▲ B is higher, ▼ B is lower. {words.noise(found.noise, found.question.a)}.")
+        state.escape(f"▲ B is higher, ▼ B is lower; {words.noise(found.noise, found.question.a)}.")
     )
+    if words.has_within(found):
+        st.caption(state.escape(f"Bars: {words.WITHIN_RUN}."))
     said = [
         f"{text.METRIC_NAMES[each.metric]}: {words.crossing(each.dominance)}" for each in measured
     ]

@@ -66,4 +66,4 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-MIDDLEWARE = [Middleware(SecurityHeaders)]
+HEADERS = Middleware(SecurityHeaders)

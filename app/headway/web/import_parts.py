@@ -13,7 +13,7 @@ from headway.importers.source import Counter
 from headway.ingest.settings import Settings
 from headway.model import RunInfo, Selection
 from headway.studies import DEFAULT
-from headway.web import parts, state, workspace
+from headway.web import parts, state, uploads
 from headway.web.workspace import Batch, Workspace
 
 PROMISE = (
@@ -22,6 +22,7 @@ PROMISE = (
     "of their own, **stay private to this session**, appear on every page beside what is there, "
     "and are gone when the session ends."
 )
+_RUNS = str(Path(__file__).parent / "pages" / "runs.py")
 _EVERY_S = 0.5
 _MOST_NAMED = 12
 _REASONS = {
@@ -77,16 +78,34 @@ def bring(here: Workspace) -> None:
         batch = here.bring(((file.name, file.getvalue()) for file in found), said)
         here.start(batch)
         st.rerun()
+    if not here.batches:
+        _samples(here)
+
+
+def _samples(here: Workspace) -> None:
+    """Offer files to try with, where the samples have some."""
+    folders = [Path(path) / "raw" for path in state.library_paths()]
+    folder = next((each for each in folders if each.is_dir()), None)
+    if folder is None:
+        return
+    st.caption("Nothing at hand? One result of each tool, as it was written:")
+    if st.button("Try with sample files", key="samples"):
+        files = sorted(
+            path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md"
+        )
+        named = ((path.relative_to(folder).as_posix(), path.read_bytes()) for path in files)
+        here.start(here.bring(named, Settings(study="tried")))
+        st.rerun()
 
 
 def _too_much(found: Sequence[_Brought]) -> str | None:
     n_bytes = sum(len(file.getvalue()) for file in found)
-    if len(found) <= workspace.MAX_FILES and n_bytes <= workspace.MAX_BYTES:
+    if len(found) <= uploads.MAX_FILES and n_bytes <= uploads.quota_bytes():
         return None
     return (
         f"{len(found):,} files of {n_bytes / 1e6:,.0f} MB in all; expected at most "
-        f"{workspace.MAX_FILES} files and {workspace.MAX_BYTES / 1e6:,.0f} MB at once. On a machine "
-        "of your own, `headway import` takes more."
+        f"{uploads.MAX_FILES} files and {uploads.quota_bytes() / 1e6:,.0f} MB at once. Bring them "
+        "in parts or as a zip; on a machine of your own, `headway import` takes any size."
     )
 
 
@@ -108,14 +127,18 @@ def _said(place: int) -> Settings:
         counter = fourth.selectbox(
             "Token counts of",
             list(Counter),
-            format_func=lambda each: f"the {each.value}",
+            format_func=_whose,
             key=f"counter-{place}",
             help="Where a file has both the tool's count and the server's.",
         )
     stated: dict[str, Any] = {} if not rate else {"load.declared_rps": rate}
-    if counter is not Counter.TOOL:
+    if counter is Counter.SERVER:
         stated["token_counter"] = counter.value
     return Settings(study=study.strip() or None, policy=policy.strip() or None, set=stated)
+
+
+def _whose(counter: Counter) -> str:
+    return f"the {counter.value}"
 
 
 def under_way(here: Workspace) -> None:
@@ -151,7 +174,7 @@ def _over(here: Workspace) -> None:
     st.rerun()
 
 
-def outcome(here: Workspace, batch: Batch) -> None:
+def outcome(batch: Batch) -> None:
     """Say what was recognised, imported, refused and passed over, and why."""
     if batch.failure is not None:
         st.error(state.escape(batch.failure))
@@ -177,7 +200,7 @@ def _headline(batch: Batch, n_imported: int, n_refused: int) -> str:
 
 
 def _imported(runs: Sequence[Mapping[str, Any]], batch: Batch) -> None:
-    """Show each run with its accounting and findings, the whole table first where there are many."""
+    """Show a run with its accounting and findings, below a table where there are many."""
     titles = _titles([state.catalog().runs[entry["run_id"]] for entry in runs])
     if len(runs) > 1:
         parts.table(pl.DataFrame([_line(entry, titles, batch) for entry in runs]))
@@ -193,7 +216,7 @@ def _imported(runs: Sequence[Mapping[str, Any]], batch: Batch) -> None:
     with left:
         st.markdown(f"**{state.escape(titles[chosen])}**")
         parts.accounting(account)
-        st.page_link(state.page("runs"), label="Open on Runs", query_params=_address(run))
+        st.page_link(_RUNS, label="Open on Runs", query_params=_address(run))
     with right:
         st.markdown("**What was noticed**")
         parts.findings(run.findings)
@@ -269,7 +292,9 @@ def passed_over(batch: Batch) -> list[str]:
 def _name(source: str, batch: Batch) -> str:
     """Return a file's name as the user knows it."""
     path = Path(source)
-    return path.relative_to(batch.folder).as_posix() if path.is_relative_to(batch.folder) else source
+    return (
+        path.relative_to(batch.folder).as_posix() if path.is_relative_to(batch.folder) else source
+    )
 
 
 def kept(here: Workspace) -> None:

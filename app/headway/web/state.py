@@ -58,7 +58,8 @@ def catalog() -> Catalog:
     would see them.
     """
     shown, brought = library_paths(), _brought()
-    paths = (*shown, *brought)
+    # A run that is both here and brought is shown as it was brought, study and all.
+    paths = (*brought, *shown)
     opened = _opened_here if brought else _opened
     return opened(paths, catalogs.stamp(Path(path) for path in paths))
 

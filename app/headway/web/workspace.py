@@ -24,17 +24,19 @@ from headway.ingest.settings import Settings
 
 _PREFIX = "headway-session-"
 _FLAG = "has workspace"
-MAX_FILES = 500
-MAX_BYTES = 512 << 20
 
 
 @dataclass(slots=True)
 class Batch:
-    """Files that were brought at once, and what became of them; `report` as `headway import`."""
+    """Files that were brought at once, and what became of them; `report` as `headway import`.
+
+    `only` names the one of them that is imported, through a mapping.
+    """
 
     folder: Path
     names: tuple[str, ...]
     settings: Settings
+    only: str | None = None
     report: dict[str, Any] | None = None
     failure: str | None = None
 
@@ -72,11 +74,15 @@ class Workspace:
 
     def start(self, batch: Batch, mapping: mapped.Mapping | None = None) -> None:
         """Import a batch in a process of its own."""
-        # Packed files are folders of their own, so that they are unpacked; the rest is one folder.
+        # A zip is named, so that it is unpacked; the rest is one folder.
         packed = [batch.folder / name for name in batch.names if name.lower().endswith(".zip")]
-        self.job = apart.importing(
-            [batch.folder, *packed], self.library, self.scratch(), batch.settings, mapping
-        )
+        paths = [batch.folder, *packed] if batch.only is None else [batch.folder / batch.only]
+        self.job = apart.importing(paths, self.library, self.scratch(), batch.settings, mapping)
+
+    def again(self, batch: Batch, name: str, mapping: mapped.Mapping) -> None:
+        """Import one file of a batch through a mapping."""
+        self.batches.append(Batch(batch.folder, (name,), batch.settings, only=name))
+        self.start(self.batches[-1], mapping)
 
     def scratch(self) -> Path:
         """Return the name of a new folder for a task's temporary files."""

@@ -11,6 +11,6 @@ st.markdown(import_parts.PROMISE)
 import_parts.bring(here)
 import_parts.under_way(here)
 for batch in reversed(here.batches):
-    import_parts.outcome(here, batch)
+    import_parts.outcome(batch)
     mapping_parts.editor(here, batch)
 import_parts.kept(here)

@@ -1,0 +1,228 @@
+"""The Import page: what is brought, what becomes of it, and that it stays with its session."""
+
+import io
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from headway import record
+from headway.importers import mapped
+from headway.importers.source import Source
+from headway.ingest.settings import Settings
+from headway.web.workspace import Workspace, safe_name
+from pages import ROOT, SAMPLES, Open, words
+
+FIXTURES = ROOT / "tests" / "importers"
+VLLM = FIXTURES / "vllm" / "faults-proxy-rate5"
+AIPERF = FIXTURES / "aiperf" / "faults-rate12" / "raw" / "out"
+
+Upload = tuple[str, bytes, str]
+
+
+def upload(path: Path, name: str | None = None) -> Upload:
+    return (name or path.name, path.read_bytes(), "application/octet-stream")
+
+
+def until_over(app: AppTest) -> AppTest:
+    """Run the page again until the import has ended, as the browser does by itself."""
+    until_s = time.monotonic() + 60
+    while time.monotonic() < until_s:
+        app.run()
+        assert not app.exception
+        if not [button for button in app.button if button.key == "cancel"]:
+            return app
+        time.sleep(0.1)
+    raise AssertionError("the import did not end")
+
+
+def bring(app: AppTest, *files: Upload) -> AppTest:
+    app.file_uploader[0].set_value(list(files)).run()
+    app.button(key="import").click().run()
+    return until_over(app)
+
+
+def test_without_files_there_is_nothing_to_do_but_a_sample(open_page: Open) -> None:
+    app = open_page("import")
+    assert app.button(key="import").disabled
+    assert "stay private to this session" in words(app)
+    app.button(key="samples").click().run()
+    said = words(until_over(app))
+    assert "3 runs imported" in said
+    assert "57 completed, 3 truncated" in said
+
+
+def test_a_run_appears_with_its_accounting_and_its_findings(open_page: Open) -> None:
+    app = bring(open_page("import"), *(upload(path) for path in sorted(VLLM.iterdir())))
+    said = words(app)
+    assert "1 run imported from 3 files" in said
+    assert "**offered**,**100**" in said
+    assert "✓ offered = the sum of 4 outcomes" in said
+    assert "4 of 86 successes" in said or "broke off" in said
+    assert "read by vllm" in said
+
+
+def test_the_run_stands_on_every_page_beside_the_samples(open_page: Open) -> None:
+    app = bring(open_page("import"), *(upload(path) for path in sorted(VLLM.iterdir())))
+    for page in ("runs", "distributions", "home"):
+        app.switch_page(f"../pages/{page}.py")
+        app.run()
+        assert not app.exception
+        studies = app.sidebar.selectbox(key="study").options
+        assert studies == ["default", "vidur-azure-conversation", "vllm-aiperf"]
+        app.sidebar.selectbox(key="study").set_value("default").run()
+        assert not app.exception
+        assert "chunk2048-seqs32" in words(app)
+
+
+def test_what_is_stated_wins(open_page: Open) -> None:
+    app = open_page("import")
+    app.text_input(key="study-0").set_value("mine")
+    app.text_input(key="policy-0").set_value("fcfs")
+    app.number_input(key="rate-0").set_value(4.0)
+    said = words(bring(app, upload(VLLM / "result.json")))
+    assert "study mine" in said
+    assert "fcfs · 4 req/s" in said
+
+
+def test_a_damaged_file_leaves_the_others(open_page: Open) -> None:
+    damaged = ("run=0.json", b'{"date": "20260101", "ttfts": [', "application/json")
+    app = bring(open_page("import"), damaged, upload(VLLM / "result.json"))
+    said = words(app)
+    assert "1 run imported, 1 refused from 2 files" in said
+    assert "run=0.json,damaged" in said
+    assert "headway-session" not in said
+
+
+def test_a_zip_is_unpacked(open_page: Open) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in VLLM.iterdir():
+            archive.write(path, f"night/{path.name}")
+    app = bring(open_page("import"), ("night.zip", packed.getvalue(), "application/zip"))
+    said = words(app)
+    assert "1 run imported from 1 file" in said
+    assert "Passed over" not in said
+
+
+def test_a_run_file_can_be_brought_again(open_page: Open) -> None:
+    path = next(path for path in (SAMPLES / "vllm-aiperf").iterdir() if record.is_run_file(path))
+    said = words(bring(open_page("import"), upload(path)))
+    assert "1 run imported" in said
+    assert "study vllm-aiperf" in said
+
+
+def test_a_run_can_be_removed(open_page: Open) -> None:
+    app = bring(open_page("import"), upload(VLLM / "result.json"))
+    assert "Runs of this session" in words(app)
+    app.button(key="remove").click().run()
+    assert not app.exception
+    assert "Runs of this session" not in words(app)
+
+
+def test_the_death_of_the_child_is_a_sentence(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "headway.ingest.apart._command",
+        lambda: ["/bin/sh", "-c", "cat > /dev/null; kill -SEGV $$"],
+    )
+    app = bring(open_page("import"), upload(VLLM / "result.json"))
+    assert "ended the process that read it" in app.error[0].value
+
+
+TABLE = (
+    b'id;start;"ttft (ms)";"e2e (ms)";status\n'
+    b'1;2026-01-01 10:00:00,250;"120,5";"800,25";ok\n'
+    b'2;2026-01-01 10:00:01,250;"99";"700";ok\n'
+    b"3;2026-01-01 10:00:02,250;;;busy\n"
+)
+ANSWERS = {
+    "boundary": "client",
+    "load.kind": "open",
+    "index_basis": "order",
+    "offered": "rows",
+}
+
+
+def test_a_foreign_table_is_mapped_on_the_page(open_page: Open) -> None:
+    app = bring(open_page("import"), ("mine.csv", TABLE, "text/csv"))
+    said = words(app)
+    assert "0 runs imported from 1 file" in said
+    assert "Still to be said before it can be imported" in said
+    assert "'busy' (1)" in said
+    for key, answer in ANSWERS.items():
+        (box,) = [each for each in app.selectbox if (each.key or "").endswith(f"-0-{key}")]
+        box.set_value(answer).run()
+    (basis,) = [each for each in app.text_input if (each.key or "").endswith("token_basis")]
+    basis.set_value("as the server reports").run()
+    (other,) = [each for each in app.selectbox if (each.key or "").endswith("-otherwise")]
+    other.set_value("rejected").run()
+    assert not app.exception
+    assert "Still to be said" not in words(app)
+    (button,) = [each for each in app.button if each.label == "Import with this mapping"]
+    assert not button.disabled
+    button.click().run()
+    said = words(until_over(app))
+    assert "1 run imported from 1 file" in said
+    assert "completed,2" in said
+    assert "rejected,1" in said
+    assert "read by mapped" in said
+
+
+def test_a_mapping_as_text_that_is_broken_says_why(open_page: Open) -> None:
+    app = bring(open_page("import"), ("mine.csv", TABLE, "text/csv"))
+    (area,) = app.text_area
+    area.set_value("no toml [").run()
+    (use,) = [each for each in app.button if each.label == "Use this text"]
+    use.click().run()
+    assert not app.exception
+    assert any("toml" in error.value.lower() for error in app.error)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("a/b.json", "a/b.json"),
+        ("../../etc/passwd", "etc/passwd"),
+        ("/abs/x.csv", "abs/x.csv"),
+        ("C:\\runs\\x.csv", "C:/runs/x.csv"),
+        (".hidden/..x", "hidden/x"),
+        ("", "file"),
+        ("..", "file"),
+        ("a\x00b.json", "ab.json"),
+    ],
+)
+def test_names_lead_nowhere_else(name: str, kept: str) -> None:
+    assert safe_name(name).as_posix() == kept
+
+
+def test_a_workspace_leaves_nothing_behind(tmp_path: Path) -> None:
+    here = Workspace(tmp_path / "session")
+    batch = here.bring([("result.json", (VLLM / "result.json").read_bytes())], Settings())
+    here.start(batch)
+    here.close()
+    assert not here.folder.exists()
+    assert here.job is not None
+    assert here.job.state.is_over
+
+
+def test_a_table_that_fits_a_known_mapping_only_needs_a_click(open_page: Open) -> None:
+    """Nothing was edited, so that the run names the very mapping that comes with Headway."""
+    real = FIXTURES / "mapped" / "real" / "guidellm-faults.json.gz"
+    app = bring(open_page("import"), upload(real))
+    assert "mapping **guidellm**" in app.success[0].value
+    (button,) = [each for each in app.button if each.label == "Import with this mapping"]
+    button.click().run()
+    said = words(until_over(app))
+    assert "1 run imported from 1 file" in said
+    (path,) = app.session_state["drafts"]
+    library = Path(path).parents[2] / "library"
+    (run_file,) = (each for each in library.glob("*/*") if record.is_run_file(each))
+    info = record.read_info(run_file)
+    assert info.mapping == "guidellm"
+    known = next(each for each in mapped.listed(None)[0] if each.name == "guidellm")
+    (direct,) = mapped.apply(Source.open(real), known.mapping)
+    assert info.mapping_sha256 == direct.info.mapping_sha256
