@@ -188,11 +188,8 @@ def compare(a: Plan, b: Plan, tolerance_us: int = TOLERANCE_US) -> Match:
         Plans whose indices mean the same requests.
     tolerance_us
         Largest difference between two arrivals, each from its plan's first, at which they count as
-        the same: what rounding and a change of clock do to a time.
-
-    Arrivals are also within tolerance where they come in the same order and differ by at most
-    `LATENESS_OF_GAP` of the mean gap at the median: one plan, issued by a client that was late now
-    and then. docs/error-rates.md has what that does to a comparison.
+        the same: what rounding and a change of clock do to a time. They also do in the same order,
+        at most `LATENESS_OF_GAP` of the mean gap apart at the median (docs/error-rates.md).
 
     Notes
     -----
@@ -205,17 +202,15 @@ def compare(a: Plan, b: Plan, tolerance_us: int = TOLERANCE_US) -> Match:
     equal = _equal_requests(a, b, in_a, in_b, unknown)
     same = np.logical_and.reduce([np.ones(len(in_a), bool), *equal.values()])
     moved = None if Component.ARRIVAL in unknown else _moved(a, b, in_a, in_b)
-    shift = None if moved is None else int(moved.max())
-    median = None if moved is None else int(np.median(moved))
+    shift, median = (None, None) if moved is None else (int(moved.max()), int(np.median(moved)))
     differing = {name for name, column in equal.items() if not column.all()}
     if shift:
         differing.add(Component.ARRIVAL)
     n_only = (len(a.index) - len(in_a), len(b.index) - len(in_b))
     complete = n_only == (0, 0) and bool(same.all())
+    allowed_us = max(tolerance_us, _late(a, b, in_a, in_b, moved))
     return Match(
-        _level(
-            complete, bool(same.any()), shift, max(tolerance_us, _late(a, b, in_a, in_b, moved))
-        ),
+        _level(complete, bool(same.any()), shift, allowed_us),
         len(in_a),
         int(same.sum()),
         *n_only,
