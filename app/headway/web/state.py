@@ -109,7 +109,7 @@ def require_runs() -> None:
         st.warning(f"{escape(broken.path.name)} is left out: {escape(broken.message)}")
     if opened.runs:
         return
-    st.header("No runs yet")
+    st.title("No runs yet")
     st.markdown("Bring result files here, for this session only:")
     st.page_link(IMPORT_PAGE, label="Import result files", icon=":material/upload_file:")
     st.markdown("Or import them into the library, then reload this page:")
@@ -119,7 +119,7 @@ def require_runs() -> None:
         "docs/formats.md says how."
     )
     if _SAMPLES.is_dir() and not st.session_state.get("show_samples"):
-        st.button("Show the sample study", on_click=_show_samples, type="primary")
+        st.button("Show the sample studies", on_click=_show_samples, type="primary")
     st.stop()
 
 
