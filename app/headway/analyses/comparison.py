@@ -242,6 +242,7 @@ def _numbers(
     known = {} if noise is None else noise.relative
     compared = Part.PAIRS in allowed
     single = compared and len(a.runs) == len(b.runs) == 1 and not comparability.is_same(a, b)
+    within = shift.within(rows, metrics) if single else {}
     shifts = tuple(
         shift.shift(
             m,
@@ -249,7 +250,7 @@ def _numbers(
             of_b,
             pairs.paired(rows, m) if compared else None,
             known,
-            shift.within(rows, m) if single else (),
+            within.get(m, ()),
         )
         for m in metrics
     )

@@ -160,12 +160,14 @@ def shift(
     )
 
 
-def within(rows: pl.DataFrame, metric: Metric) -> tuple[Within, ...]:
-    """Return the band of every percentile within one pair of runs, requests in order of arrival."""
-    ordered = pairs.both(rows).sort("arrival_us", "request_index")
-    if ordered["arrival_us"].null_count():
-        return ()  # without times there are no stretches of a run
-    return within_run(*pairs.values(ordered, metric), SHARES)
+def within(rows: pl.DataFrame, metrics: Sequence[Metric]) -> dict[Metric, tuple[Within, ...]]:
+    """Return the band of every percentile within one pair of runs, by metric."""
+    names = [f"{side}_{metric.value}" for side in "ab" for metric in metrics]
+    known = pairs.both(rows).select("arrival_us", "request_index", *names)
+    if known["arrival_us"].null_count():
+        return {}  # without times there are no stretches of a run
+    ordered = known.sort("arrival_us", "request_index")
+    return {metric: within_run(*pairs.values(ordered, metric), SHARES) for metric in metrics}
 
 
 def _status(runs: Sequence[Taken]) -> Status:

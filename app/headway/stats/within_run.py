@@ -101,8 +101,8 @@ def _percentiles(values: Floats, shares: Sequence[float], weights: Floats) -> Fl
     order = np.argsort(values, kind="stable")
     n_steps = min(n, _MOST_STEPS)
     step_of = np.arange(n) * n_steps // n
-    counts = np.zeros((n_steps, _N_PARTS))
-    np.add.at(counts, (step_of, part_of[order]), 1)
+    cells = np.bincount(step_of * _N_PARTS + part_of[order], minlength=n_steps * _N_PARTS)
+    counts = cells.reshape(n_steps, _N_PARTS)
     last = np.append(np.flatnonzero(np.diff(step_of)), n - 1)
     highest = values[order][last]
     cumulated = np.cumsum(counts @ weights.T, axis=0)
