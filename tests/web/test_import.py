@@ -1,6 +1,7 @@
 """The Import page: what is brought, what becomes of it, and that it stays with its session."""
 
 import io
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -226,3 +227,29 @@ def test_a_table_that_fits_a_known_mapping_only_needs_a_click(open_page: Open) -
     known = next(each for each in mapped.listed(None)[0] if each.name == "guidellm")
     (direct,) = mapped.apply(Source.open(real), known.mapping)
     assert info.mapping_sha256 == direct.info.mapping_sha256
+
+
+def test_an_import_under_way_shows_how_far_it_is_and_can_be_cancelled(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = (
+        "import sys, time; sys.stdin.buffer.read(); "
+        'print(\'{"step": {"n_done": 1, "n_sources": 4, "name": "big.json", "share": 0.5}}\', '
+        "flush=True); time.sleep(60)"
+    )
+    monkeypatch.setattr("headway.ingest.apart._command", lambda: [sys.executable, "-c", told])
+    app = open_page("import")
+    app.file_uploader[0].set_value([upload(VLLM / "result.json")]).run()
+    app.button(key="import").click().run()
+    until_s = time.monotonic() + 30
+    while "4:" not in app.get("progress")[0].proto.text and time.monotonic() < until_s:
+        app.run()
+    (bar,) = app.get("progress")
+    assert "2 of 4: big.json" in bar.proto.text.replace("\\", "")
+    assert bar.proto.value == 37
+    assert app.button(key="import").disabled
+    app.button(key="cancel").click().run()
+    app.run()
+    assert not app.exception
+    assert app.error[0].value.startswith("Cancelled")
+    assert "Runs of this session" not in words(app)

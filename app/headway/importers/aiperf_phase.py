@@ -205,14 +205,20 @@ class Measured:
         warmups = numbers[~measured]
         if len(warmups) and measured.any() and numbers[measured].min() > warmups.max():
             numbers[measured] -= warmups.max() + 1  # the warm-up took the first credits
-        found, times = np.unique(numbers[measured], return_counts=True)
-        if (times > 1).any():
+        self._refuse_repeated(numbers[measured])
+        return numbers
+
+    def _refuse_repeated(self, numbers: Ints) -> None:
+        ordered = np.sort(numbers)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(repeated):
+            found, times = np.unique(repeated, return_counts=True)
             raise ImportRefusedError(
                 "inconsistent",
-                f"{self._name} has {times.max()} rows with session_num {found[times.argmax()]}; "
-                "expected one row per request: are two files joined in it?",
+                f"{self._name} has {times.max() + 1} rows with session_num "
+                f"{found[times.argmax()]}; expected one row per request: are two files joined in "
+                "it?",
             )
-        return numbers
 
     def _placed(self, table: pa.Table, indices: Ints) -> pa.Table:
         table = _set(table, "request_index", pa.array(indices, pa.int32()))
