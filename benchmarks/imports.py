@@ -258,7 +258,7 @@ def bench_growth(folder: Path, n_requests: int) -> Iterator[Measured]:
         taken.append(cost(IMPORT, source, folder / f"growth{part}").anon_bytes)
     grown = (taken[1] - taken[0]) / (n_requests - n_requests // 4)
     what = f"import {n_requests // 4} to {n_requests} lines"
-    yield Measured(what, "more memory, a request", grown, "bytes", goal=128)
+    yield Measured(what, "more memory, a request", grown, "bytes", goal=100)
     source.unlink()
 
 

@@ -104,6 +104,13 @@ class Segment(StrEnum):
     RAMP = "ramp"
 
 
+class TokenCounter(StrEnum):
+    """Whose count of tokens a run takes, where a source has the tool's and the server's."""
+
+    TOOL = "tool"
+    SERVER = "server"
+
+
 class Severity(StrEnum):
     """How much a finding should worry the reader."""
 

@@ -16,9 +16,8 @@ from headway import record
 from headway.errors import ImportRefusedError
 from headway.importers import aiperf, aiperf_files, spool
 from headway.importers.aiperf_files import Count
-from headway.importers.source import Counter as TokenCounter
 from headway.importers.source import Source
-from headway.model import IndexBasis, Load, LoadKind, OfferedBasis
+from headway.model import IndexBasis, Load, LoadKind, OfferedBasis, TokenCounter
 from headway.record import Run
 
 type_import = Callable[[Path], Run]

@@ -145,3 +145,14 @@ def test_rounded_instants_keep_their_sums(
     assert ttft_us >= 0
     assert (gaps_us >= 0).all()
     assert abs(ttft_us - ttft_s * 1e6) <= 1.5
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_what_unpacks_without_end_is_refused(
+    codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MOST_TEXT_BYTES", 1000)
+    Source.open(write(tmp_path, PACKED[codec](b"x" * 1000))).text()
+    with pytest.raises(ImportRefusedError, match="unpacks to more than") as refusal:
+        Source.open(write(tmp_path, PACKED[codec](b"x" * 1001))).text()
+    assert refusal.value.code == "too_long"

@@ -26,8 +26,8 @@ from headway.importers import (
 from headway.importers.aiperf_files import Beside, Names
 from headway.importers.aiperf_phase import Measured
 from headway.importers.aiperf_rows import Entry, entry
-from headway.importers.source import Counter, Source, as_text
-from headway.model import Boundary, Clock, Load, RunInfo
+from headway.importers.source import Source, as_text
+from headway.model import Boundary, Clock, Load, RunInfo, TokenCounter
 from headway.record import Run
 
 
@@ -135,7 +135,7 @@ def _phase(source: Source, beside: Beside, first: Entry) -> Measured:
         name=source.name,
         beside=beside,
         index=first.phase_index,
-        by_server=source.counter is Counter.SERVER,
+        by_server=source.counter is TokenCounter.SERVER,
     )
 
 

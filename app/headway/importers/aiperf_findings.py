@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from headway.importers import aiperf_files, aiperf_report
 from headway.importers.aiperf_files import Beside, Count
 from headway.importers.aiperf_phase import Measured
-from headway.importers.source import Source, counted
+from headway.importers.source import Source
+from headway.importers.wording import counted
 from headway.model import Finding, OfferedBasis, Severity
 
 _ROUNDED_ABOVE_S = 5.0

@@ -33,7 +33,7 @@ _UNKNOWN = -1
 # A schedule that is replayed keeps its span.
 _SPAN_SHARE, _SPAN_SLACK_US = 0.05, 1_000_000
 
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.signedinteger[Any]]
 
 
 class Measured:
@@ -67,7 +67,8 @@ class Measured:
         self._forced = aiperf_report.forces_length(beside)
         self._spool = Spool()
         # A few bytes a request, in the order of the lines.
-        self._numbers, self._credits_us, self._planned = array("q"), array("q"), array("q")
+        self._numbers, self._planned = array("i"), array("i")
+        self._credits_us = array("q")
         self._is_warmup, self._without_usage = array("b"), array("b")
         self._is_short = array("b")
         self._ends_us = np.array([], np.int64)
@@ -76,7 +77,7 @@ class Measured:
     @property
     def n_rows(self) -> int:
         """How many measured requests have a line."""
-        return len(self._numbers) - self.n_warmup
+        return len(self._is_warmup) - self.n_warmup
 
     def add(self, row: Entry, stream: Stream | None) -> None:
         """Take a line."""
@@ -158,7 +159,7 @@ class Measured:
         table = self._spool.table()
         measured = np.frombuffer(self._is_warmup, np.int8) == 0
         credits_us = np.frombuffer(self._credits_us, np.int64)
-        planned = np.frombuffer(self._planned, np.int64)
+        planned = np.frombuffer(self._planned, np.int32)
         plan = self._plan_that_fits(credits_us[measured], planned[measured])
         self._plan = plan or []
         due_us = np.array([round(p.due_ms * 1000) for p in self._plan], np.int64)
@@ -194,7 +195,8 @@ class Measured:
 
     def _indices(self, measured: npt.NDArray[np.bool_], planned: Ints, credits_us: Ints) -> Ints:
         """Return the requests' numbers: by the plan, by their credits, or in order of time."""
-        numbers = np.frombuffer(self._numbers, np.int64).copy()
+        numbers = np.frombuffer(self._numbers, np.int32).astype(np.int64)
+        self._numbers = array("i")  # read once
         if (numbers == _UNKNOWN).any():
             self.index_basis = IndexBasis.ORDER
             for group in (measured, ~measured):

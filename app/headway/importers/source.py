@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from headway.errors import ImportRefusedError
-from headway.model import Finding, Severity
+from headway.model import Finding, Severity, TokenCounter
 
 SNIFF_BYTES = 8192
 # Thirty years: a time beyond it is damage, and would not fit the record's integers.
@@ -27,16 +26,11 @@ MARK = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BLOCK_BYTES = 1 << 20
+# What is packed small can unpack to any size.
+MOST_TEXT_BYTES = 1 << 30
 
 Times = npt.NDArray[np.int64]
 Watch = Callable[[float], None]
-
-
-class Counter(StrEnum):
-    """Whose count of tokens a run takes, where a source has the tool's and the server's."""
-
-    TOOL = "tool"
-    SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ class Source:
     path: Path
     name: str
     sha256: str
-    counter: Counter = Counter.TOOL
+    counter: TokenCounter = TokenCounter.TOOL
     watch: Watch | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -72,7 +66,7 @@ class Source:
         cls,
         path: Path,
         name: str | None = None,
-        counter: Counter = Counter.TOOL,
+        counter: TokenCounter = TokenCounter.TOOL,
         watch: Watch | None = None,
     ) -> "Source":
         """Identify a file, in one pass that holds a block of it at a time.
@@ -218,12 +212,19 @@ def decode(data: bytes, name: str) -> str:
     Raises
     ------
     ImportRefusedError
-        The compressed stream is broken (`damaged`) or the text is not UTF-8 (`not_utf8`).
+        The compressed stream is broken (`damaged`), unpacks to more than is held in memory at once
+        (`too_long`), or the text is not UTF-8 (`not_utf8`).
     """
     codec = _codec(data)
     if codec is not None:
         with _undamaged(name, codec):
-            data = pa.CompressedInputStream(pa.BufferReader(data), codec).read()
+            data = pa.CompressedInputStream(pa.BufferReader(data), codec).read(MOST_TEXT_BYTES + 1)
+    if codec is not None and len(data) > MOST_TEXT_BYTES:
+        raise ImportRefusedError(
+            "too_long",
+            f"{name} unpacks to more than {MOST_TEXT_BYTES >> 20:,} MiB, and is read whole; "
+            "expected a smaller file: unpack it first if you know what made it",
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -390,8 +391,3 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for row in rows:
         names.update(row)
     return {name: [row.get(name) for row in rows] for name in names}
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun, as in `1 row` and `2 rows`."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"

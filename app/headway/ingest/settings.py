@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from headway.errors import MisuseError
-from headway.importers.source import Counter
-from headway.model import Load, Manifest, RunInfo
+from headway.model import Load, Manifest, RunInfo, TokenCounter
 
 _PLAIN: dict[str, Any] = {
     "label": str,
@@ -60,9 +59,9 @@ class Settings:
         _typed(self.set)
 
     @property
-    def counter(self) -> Counter:
+    def counter(self) -> TokenCounter:
         """Whose token counts to take where a source has two."""
-        stated: Counter = _typed(self.set).get(COUNTER, Counter.TOOL)
+        stated: TokenCounter = _typed(self.set).get(COUNTER, TokenCounter.TOOL)
         return stated
 
     def apply(self, info: RunInfo) -> RunInfo:
@@ -104,7 +103,7 @@ def _value(key: str, value: object) -> Any:
     if key in _PLAIN:
         typed = _convert(key, value, _PLAIN[key])
     elif key == COUNTER:
-        typed = _convert(key, value, Counter)
+        typed = _convert(key, value, TokenCounter)
     elif table in _TABLES and name in {f.name for f in fields(_TABLES[table])}:
         typed = _convert(key, value, _TABLES[table].__dataclass_fields__[name].type)
     else:

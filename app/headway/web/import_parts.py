@@ -9,9 +9,8 @@ import streamlit as st
 
 from headway.analyses import accounting, naming
 from headway.figures import text
-from headway.importers.source import Counter
 from headway.ingest.settings import Settings
-from headway.model import RunInfo, Selection
+from headway.model import RunInfo, Selection, TokenCounter
 from headway.studies import DEFAULT
 from headway.web import parts, state, uploads
 from headway.web.workspace import Batch, Workspace
@@ -126,18 +125,18 @@ def _said(place: int) -> Settings:
         )
         counter = fourth.selectbox(
             "Token counts of",
-            list(Counter),
+            list(TokenCounter),
             format_func=_whose,
             key=f"counter-{place}",
             help="Where a file has both the tool's count and the server's.",
         )
     stated: dict[str, Any] = {} if not rate else {"load.declared_rps": rate}
-    if counter is Counter.SERVER:
+    if counter is TokenCounter.SERVER:
         stated["token_counter"] = counter.value
     return Settings(study=study.strip() or None, policy=policy.strip() or None, set=stated)
 
 
-def _whose(counter: Counter) -> str:
+def _whose(counter: TokenCounter) -> str:
     return f"the {counter.value}"
 
 
