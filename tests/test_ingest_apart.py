@@ -147,3 +147,32 @@ def test_a_table_that_cannot_be_read_says_so_apart(library: Path, tmp_path: Path
     over = apart.proposing(path, library, tmp_path / "first").wait()
     assert over.result is None
     assert "mine.parquet" in (over.failure or "")
+
+
+def test_a_burst_waits_for_its_turn(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    behaving(monkeypatch, "import time; time.sleep(60)")
+    said = Settings(study="s")
+    jobs = [
+        apart.importing((VLLM,), library, library.parent / f"scratch{place}", said)
+        for place in range(4)
+    ]
+
+    def begun() -> int:
+        return sum(bool(job.state.name) and not job.state.is_over for job in jobs)
+
+    until_s = time.monotonic() + 30
+    while begun() < 2 and time.monotonic() < until_s:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    assert begun() == 2
+    waiting = [job for job in jobs if not job.state.name]
+    waiting[0].cancel()  # before it began
+    assert (waiting[0].state.failure or "").startswith("Cancelled.")
+    next(job for job in jobs if job.state.name).cancel()
+    while begun() < 2 and time.monotonic() < until_s:
+        time.sleep(0.01)
+    assert waiting[1].state.name == "bad.json"
+    for job in jobs:
+        job.cancel()
+    assert all(job.state.is_over for job in jobs)
+    assert not list(library.parent.glob("scratch*"))

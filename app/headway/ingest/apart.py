@@ -24,6 +24,9 @@ from headway.ingest.library import remove_stale_staging
 from headway.ingest.settings import Settings
 
 _PATIENCE_S = 5
+# A burst of imports waits for its turn: the machine serves the pages too.
+_AT_ONCE = threading.BoundedSemaphore(2)
+_TURN_S = 0.1
 # Of the environment, only what a Python needs to start: no credentials of the host get through.
 _KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TZ", "VIRTUAL_ENV")
 
@@ -125,22 +128,13 @@ class Apart:
         self._state = State(name=Path(asked.get("path", "")).name)
         self._is_cancelled = self._is_late = False
         scratch.mkdir(mode=0o700, parents=True)
-        self._process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-            _command(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(scratch),
-            cwd=scratch,
-            start_new_session=True,
-        )
+        self._process: subprocess.Popen[bytes] | None = None
         bounds = asdict(limits)
         self._request = orjson.dumps(
             asked | {"unpacking": bounds.pop("unpacking"), "limits": bounds}
         )
         self._clock = threading.Timer(limits.wall_s, self._end_late)
         self._clock.daemon = True
-        self._clock.start()
         self._reader = threading.Thread(target=self._follow, daemon=True)
         self._reader.start()
 
@@ -161,26 +155,49 @@ class Apart:
         self._reader.join(_PATIENCE_S)
 
     def _follow(self) -> None:
-        """Read the child's events until it ends, and clean up after it."""
+        """Wait for a turn, read the child's events until it ends, and clean up after it."""
+        code, failure = 0, None
+        while not self._is_cancelled and self._process is None:
+            if _AT_ONCE.acquire(timeout=_TURN_S):
+                try:
+                    code, failure = self._run()
+                finally:
+                    _AT_ONCE.release()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._library is not None:
+            remove_stale_staging(self._library)
+        if self._state.result is None:
+            said = failure or self._why(code)
+            self._state = State(name=self._state.name, failure=said)
+
+    def _run(self) -> tuple[int, str | None]:
+        """Start the child and read it to its end; return its exit code, and why it failed."""
         failure = None
+        process = self._process = subprocess.Popen(  # noqa: S603 our own interpreter and module
+            _command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(self._scratch),
+            cwd=self._scratch,
+            start_new_session=True,
+        )
+        self._clock.start()
+        if self._is_cancelled:  # while it was being started
+            self._kill()
         try:
             with suppress(BrokenPipeError):
-                _pipe(self._process.stdin).write(self._request)
-                _pipe(self._process.stdin).close()
-            for line in _pipe(self._process.stdout):
+                _pipe(process.stdin).write(self._request)
+                _pipe(process.stdin).close()
+            for line in _pipe(process.stdout):
                 failure = self._take(orjson.loads(line)) or failure
         except (orjson.JSONDecodeError, ValueError, KeyError, TypeError):
             self._kill()
         finally:
-            _pipe(self._process.stdout).close()
-            code = self._process.wait()
+            _pipe(process.stdout).close()
+            code = process.wait()
             self._clock.cancel()
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            if self._library is not None:
-                remove_stale_staging(self._library)
-        if self._state.result is None:
-            said = failure or self._why(code)
-            self._state = State(name=self._state.name, failure=said)
+        return code, failure
 
     def _take(self, event: dict[str, Any]) -> str | None:
         """Take in an event; return why there will be no result, if it says so."""
@@ -224,8 +241,9 @@ class Apart:
         self._kill()
 
     def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -156,7 +156,11 @@ def _progress(here: Workspace) -> None:
         st.rerun()
     said = here.job.state
     share = (said.n_done + said.share) / said.n_sources if said.n_sources else 0.0
-    which = f"{said.n_done + 1} of {said.n_sources}: {said.name}" if said.n_sources else "starting"
+    which = (
+        f"{said.n_done + 1} of {said.n_sources}: {said.name}"
+        if said.n_sources
+        else "starts in its turn"
+    )
     left, right = st.columns([6, 1], vertical_alignment="bottom")
     left.progress(min(share, 1.0), text=f"Importing {state.escape(which)}")
     if right.button("Cancel", key="cancel", width="stretch"):
