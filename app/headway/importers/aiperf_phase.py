@@ -15,6 +15,7 @@ from headway.importers.aiperf_files import Beside, Count, Planned
 from headway.importers.aiperf_raw import Stream
 from headway.importers.aiperf_rows import Entry
 from headway.importers.chunks import ChunkCounts
+from headway.importers.plans import MAX_WITHOUT_ROW, is_same_pace
 from headway.importers.source import as_whole, columns, dig
 from headway.importers.spool import Spool
 from headway.model import (
@@ -28,10 +29,7 @@ from headway.model import (
 )
 from headway.record import REQUESTS, requests_table
 
-_MAX_WITHOUT_ROW = 1_000_000
 _UNKNOWN = -1
-# A schedule that is replayed keeps its span.
-_SPAN_SHARE, _SPAN_SLACK_US = 0.05, 1_000_000
 
 Ints = npt.NDArray[np.signedinteger[Any]]
 
@@ -183,8 +181,7 @@ class Measured:
         if not self._plan or not len(planned) or (planned == _UNKNOWN).any():
             return None
         due_us = np.array([request.due_ms * 1000 for request in self._plan])[planned]
-        meant_us, took_us = np.ptp(due_us), np.ptp(credits_us)
-        fits = abs(took_us - meant_us) <= _SPAN_SHARE * meant_us + _SPAN_SLACK_US
+        fits = is_same_pace(due_us, credits_us)
         self.index_basis = IndexBasis.PLAN if fits else self.index_basis
         return self._plan if fits else None
 
@@ -294,11 +291,11 @@ class Measured:
         declared = self._declared()
         sent = max(count.n_sent or 0, int(found.max(initial=-1)) + 1)
         total = max(declared or 0, sent)
-        if total - len(found) > _MAX_WITHOUT_ROW:
+        if total - len(found) > MAX_WITHOUT_ROW:
             raise ImportRefusedError(
                 "inconsistent",
                 f"{self._name} has {len(found)} requests and {total} were offered by its numbers "
-                f"and the files beside it; expected at most {_MAX_WITHOUT_ROW} without a row",
+                f"and the files beside it; expected at most {MAX_WITHOUT_ROW} without a row",
             )
         has_line = np.zeros(total, np.bool_)
         has_line[found[found >= 0]] = True

@@ -14,6 +14,7 @@ import numpy as np
 
 from headway.errors import ImportRefusedError
 from headway.importers import run_json, vidur_config
+from headway.importers.plans import MAX_WITHOUT_ROW
 from headway.importers.source import Source, Times, columns, dig, head, json_object, to_us
 from headway.importers.vidur_files import (
     CONFIG,
@@ -43,7 +44,6 @@ from headway.model import (
 from headway.record import Run, requests_table
 
 _HEADER = b"Request Id,request_e2e_time"
-_MAX_WITHOUT_ROW = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,11 @@ def _run(source: Source) -> Run:
 
 def _check_surplus(source: Source, simulation: _Simulation) -> None:
     surplus = (simulation.n_planned or 0) - len(simulation.requests)
-    if surplus > _MAX_WITHOUT_ROW:
+    if surplus > MAX_WITHOUT_ROW:
         raise ImportRefusedError(
             "inconsistent",
             f"{source.name} has {len(simulation.requests)} rows and the files beside it declare "
-            f"{simulation.n_planned} requests; expected at most {_MAX_WITHOUT_ROW} without a row",
+            f"{simulation.n_planned} requests; expected at most {MAX_WITHOUT_ROW} without a row",
         )
 
 

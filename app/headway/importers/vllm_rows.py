@@ -10,6 +10,7 @@ import pyarrow as pa
 from headway.errors import ImportRefusedError
 from headway.importers.chunks import ChunkCounts
 from headway.importers.gap_lists import Flags, Ints, Seconds, elapsed, gap_column
+from headway.importers.plans import MAX_WITHOUT_ROW
 from headway.importers.source import Source, as_text, as_whole, to_us
 from headway.importers.spool import BATCH_ROWS, Spool
 from headway.importers.vllm_files import Bench, Planned
@@ -17,7 +18,6 @@ from headway.importers.vllm_outcomes import Verdict
 from headway.model import Outcome, OutcomeBasis, Phase, Segment
 
 _SAME_INSTANT_S = 2e-6
-_MAX_UNACCOUNTED = 1_000_000
 
 
 def table(
@@ -157,11 +157,11 @@ def _count(counts: ChunkCounts, bench: Bench, rows: slice, verdicts: Sequence[Ve
 def _unaccounted(source: Source, bench: Bench) -> Iterator[dict[str, Any]]:
     """Yield a row for each request that was to be sent and that the lists do not mention."""
     declared = as_whole(bench.scalars.get("num_prompts")) or 0
-    if declared - bench.n_rows > _MAX_UNACCOUNTED:
+    if declared - bench.n_rows > MAX_WITHOUT_ROW:
         raise ImportRefusedError(
             "inconsistent",
             f"{source.name}: num_prompts is {declared} and the lists have {bench.n_rows} entries; "
-            f"expected at most {_MAX_UNACCOUNTED} requests without one",
+            f"expected at most {MAX_WITHOUT_ROW} requests without one",
         )
     for row in range(bench.n_rows, declared):
         yield {

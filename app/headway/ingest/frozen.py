@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headway.importers import mapped, traces
+from headway.importers.plans import is_same_pace
 from headway.importers.source import columns
 from headway.model import (
     Finding,
@@ -29,8 +30,6 @@ from headway.record import REQUESTS, Run, requests_table
 from headway.studies import Study
 
 _WITHOUT_PLAN = (IndexBasis.ORDER, IndexBasis.SOURCE_ID)
-# Arrivals are those of the plan if their span is, within what starting and pacing cost.
-_SPAN_SHARE, _SPAN_SLACK_US = 0.05, 1_000_000
 
 Ints = npt.NDArray[np.int64]
 
@@ -141,9 +140,8 @@ def _paced(own: pa.Table, index: Ints, plan: Frozen) -> bool:
     sent = pc.coalesce(own["scheduled_us"], own["sent_us"])
     if plan.arrival_us.null_count or sent.null_count or len(index) < 2:
         return False
-    meant_us = np.ptp(np.asarray(plan.arrival_us, np.int64)[index])
-    took_us = np.ptp(np.asarray(sent, np.int64))
-    return bool(abs(took_us - meant_us) <= _SPAN_SHARE * meant_us + _SPAN_SLACK_US)
+    meant_us = np.asarray(plan.arrival_us, np.int64)[index]
+    return is_same_pace(meant_us, np.asarray(sent, np.int64))
 
 
 def _filled(own: pa.Table, index: Ints, plan: Frozen) -> pa.Table:
