@@ -310,13 +310,20 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Limits a request must meet, and the share of offered requests that must meet all of them."""
+    """Limits a request must meet, and the share of offered requests that must meet all of them.
+
+    `repeats` is the share of runs of one workload that must meet it, so that the workload is
+    accepted. `spell_s` is the longest spell of common trouble, in seconds, that an acceptance for
+    traffic must cover; None demands nothing.
+    """
 
     ttft_ms: float | None = None
     tpot_ms: float | None = None
     stall_ms: float | None = None
     latency_ms: float | None = None
     attainment: float = 0.95
+    repeats: float = 0.5
+    spell_s: float | None = None
 
     def limits(self) -> dict[Metric, float]:
         """Return the declared limits by metric, in milliseconds."""

@@ -119,8 +119,9 @@ def _objective(table: str, content: dict[str, Any]) -> Objective:
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ValueError(f"[{table}] {field.name} = {value!r}; expected a number above 0")
         values[field.name] = float(value)
-    if values.get("attainment", 0) > 1:
-        raise ValueError(f"[{table}] attainment = {values['attainment']}; expected a share up to 1")
+    for share in ("attainment", "repeats"):
+        if values.get(share, 0) > 1:
+            raise ValueError(f"[{table}] {share} = {values[share]}; expected a share up to 1")
     return Objective(**values)
 
 

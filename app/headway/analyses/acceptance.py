@@ -6,14 +6,17 @@ effective requests (docs/methods.md).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from headway.analyses import accounting, correlation, naming, rates, replicates
+from headway.analyses import accounting, correlation, naming, rates, replicates, sessions
+from headway.analyses.sessions import Session
 from headway.catalog import Catalog
-from headway.model import Boundary, Load, Objective, RunInfo, Selection
-from headway.stats import verdicts
+from headway.model import Boundary, Load, Metric, Objective, Origin, RunInfo, Selection
+from headway.stats import repeats, verdicts
 from headway.stats.effective import Effective, effective_from_blocks, pool_replicates
+from headway.stats.reach import Pace, Reach
+from headway.stats.repeats import Repeats
 from headway.stats.slip import Slip
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Attained, Claim, InRun, Verdict, Why
@@ -37,11 +40,31 @@ _OF_RUN = {
 
 
 @dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The answers to the three claims."""
+
+    in_run: InRun
+    workload: Verdict
+    traffic: Verdict
+
+    def of(self, asked: Asked) -> Verdict:
+        """Return the verdict on one claim."""
+        if asked is Asked.RUN:
+            return _OF_RUN[self.in_run]
+        return self.workload if asked is Asked.WORKLOAD else self.traffic
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """One run, or one set of replicates, against an objective.
 
-    Counts are sums over the set; `attained` is the mean over its runs, each with one vote.
-    `effective` is None where arrivals are unknown. `slip` is the worst of the set.
+    `counts` are those of each run and `in_each` says whether it met the objective. `attained` is the
+    mean over the runs, each with one vote.
+    `repeats` is None for a simulator, whose runs repeat themselves exactly. `effective` and `reach`
+    are None where an arrival is unknown. `pace` is the busiest of the set and `slip` the worst.
+    `made` says in which sessions the runs were made; None where one of them does not say.
+    `origin_used` is where latencies count from: scheduled, sent or none. `elsewise` are the
+    verdicts from the other origin, where they differ.
     """
 
     runs: tuple[RunInfo, ...]
@@ -49,19 +72,86 @@ class Judged:
     line: str
     load: Load
     load_text: str
+    measured_rps: float | None
     x: float | None
-    n_offered: int
-    n_met: int
-    n_open: int
-    n_no_cadence: int
-    per_run: tuple[Attained, ...]
+    counts: tuple[rates.Attainment, ...]
     attained: Attained
-    in_run: InRun
+    in_each: tuple[InRun, ...]
     workload: Claim
     traffic: Claim
+    repeats: Repeats | None
     effective: Effective | None
+    reach: Reach | None
+    pace: Pace | None
     steady: Steadiness
     slip: Slip | None
+    made: tuple[Session, ...] | None
+    origin_used: str
+    elsewise: Verdicts | None = None
+
+    @property
+    def in_run(self) -> InRun:
+        """Met only if every run met, and missed as soon as one missed."""
+        return worst_in_run(self.in_each)
+
+    @property
+    def n_offered(self) -> int:
+        """Requests offered, over the set."""
+        return sum(each.n_offered for each in self.counts)
+
+    @property
+    def n_met(self) -> int:
+        """Requests that met the objective, over the set."""
+        return sum(each.n_met for each in self.counts)
+
+    @property
+    def n_open(self) -> int:
+        """Open requests that may still meet it, over the set."""
+        return sum(each.n_open for each in self.counts)
+
+    @property
+    def n_runs_met(self) -> int:
+        """Runs that met the objective for certain."""
+        return sum(each is InRun.MET for each in self.in_each)
+
+    @property
+    def n_no_cadence(self) -> int:
+        """Answers too short to have a cadence, over the set."""
+        return sum(each.n_no_cadence for each in self.counts)
+
+    @property
+    def n_lost(self) -> int:
+        """Requests that ended without completing, over the set."""
+        return sum(each.n_lost for each in self.counts)
+
+    @property
+    def n_unmeasured(self) -> int:
+        """Completed requests that lack a value with a limit, over the set."""
+        return sum(each.n_unmeasured for each in self.counts)
+
+    @property
+    def past(self) -> dict[Metric, int]:
+        """Requests past each limit, over the set; one may be past several."""
+        return {metric: sum(each.past[metric] for each in self.counts) for metric in self._limits}
+
+    @property
+    def _limits(self) -> tuple[Metric, ...]:
+        return tuple(self.counts[0].past) if self.counts else ()
+
+    @property
+    def per_run(self) -> tuple[Attained, ...]:
+        """The attained share of each run."""
+        return tuple(verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in self.counts)
+
+    @property
+    def worst(self) -> rates.Attainment:
+        """The run that attained the least."""
+        return min(self.counts, key=lambda each: each.attained)
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """The answers to the three claims."""
+        return Verdicts(self.in_run, self.workload.verdict, self.traffic.verdict)
 
     @property
     def run(self) -> RunInfo:
@@ -75,20 +165,42 @@ class Judged:
 
     def verdict(self, asked: Asked) -> Verdict:
         """Return the verdict on one claim."""
-        if asked is Asked.RUN:
-            return _OF_RUN[self.in_run]
-        return self.workload.verdict if asked is Asked.WORKLOAD else self.traffic.verdict
+        return self.verdicts.of(asked)
 
 
 def judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
     """Judge the selected runs, replicates of one workload together, in the selection's order."""
+    found = _judge(catalog, selection, objective)
+    return [_with_other_origin(catalog, selection, objective, each) for each in found]
+
+
+def _judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
     met = rates.attainments(catalog, selection, objective)
     spans = accounting.intervals(catalog, selection)
-    measured = {run_id: span.measured_rps for run_id, span in spans.items()}
     sets = replicates.sets(catalog, [run_id for run_id in selection.run_ids if run_id in met])
+    measured = {run_id: span.measured_rps for run_id, span in spans.items()}
     titles = naming.titles([runs[0] for runs in sets], measured)
-    known = _Known(met, measured, titles)
+    known = _Known(met, spans, titles)
     return [_judged(catalog, selection, objective, runs, known) for runs in sets]
+
+
+def _with_other_origin(
+    catalog: Catalog, selection: Selection, objective: Objective, judged: Judged
+) -> Judged:
+    """Return the set with the verdicts from the other origin, where they differ.
+
+    Counts are compared first: where every run has the same from both, so are the verdicts.
+    """
+    if judged.slip is None or not judged.slip.max_us:
+        return judged
+    other = Origin.SENT if selection.origin is Origin.SCHEDULED else Origin.SCHEDULED
+    run_ids = tuple(run.run_id for run in judged.runs)
+    again = replace(selection, run_ids=run_ids, origin=other)
+    counts = rates.attainments(catalog, again, objective)
+    if [counts[run_id] for run_id in run_ids] == list(judged.counts):
+        return judged
+    answers = _judge(catalog, again, objective)[0].verdicts
+    return judged if answers == judged.verdicts else replace(judged, elsewise=answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +208,7 @@ class _Known:
     """What is known of every selected run, by run id; titles by the first run of a set."""
 
     met: dict[str, rates.Attainment]
-    measured: dict[str, float | None]
+    spans: dict[str, accounting.Interval]
     titles: dict[str, str]
 
 
@@ -108,46 +220,89 @@ def _judged(
     known: _Known,
 ) -> Judged:
     first, target = runs[0], objective.attainment
-    counts = [known.met[run.run_id] for run in runs]
+    counts = tuple(known.met[run.run_id] for run in runs)
     parts = [
         correlation.correlation(catalog, run.run_id, selection.window, selection.origin)
         for run in runs
     ]
-    per_run = tuple(verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts)
+    per_run = [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
     attained = verdicts.mean_attained(per_run)
-    effective = _effective(objective, counts, parts)
+    are_placed = all(each.n_placed == each.n_offered for each in counts)
+    effective = _effective(objective, counts, parts) if are_placed else None
+    pace = busiest([each.pace for each in parts])
+    spell = spell_requests(objective, pace)
     steady = worst_steadiness([each.steady for each in parts])
     slip = _slip(catalog, runs, objective)
-    workload = verdicts.workload(per_run, target, deterministic=is_deterministic(first))
+    repeated = (
+        None if is_deterministic(first) else repeats.repeats(per_run, target, objective.repeats)
+    )
+    traffic = verdicts.traffic(attained, effective, target, steady, spell)
+    if not are_placed and any(each.n_placed for each in counts):
+        traffic = replace(traffic, why=Why.ARRIVALS_UNKNOWN)
+    span = known.spans.get(first.run_id)
+    measured_rps = span.measured_rps if span else None
     return Judged(
         runs=runs,
         title=title_of(known.titles[first.run_id], len(runs)),
         line=naming.line_of(first),
         load=first.load,
-        load_text=naming.load_text(first.load, known.measured.get(first.run_id)),
-        x=naming.axis_of(first, known.measured.get(first.run_id)),
-        n_offered=sum(each.n_offered for each in counts),
-        n_met=sum(each.n_met for each in counts),
-        n_open=sum(each.n_open for each in counts),
-        n_no_cadence=sum(each.n_no_cadence for each in counts),
-        per_run=per_run,
+        load_text=naming.load_text(first.load, measured_rps),
+        measured_rps=measured_rps,
+        x=naming.axis_of(first, measured_rps),
+        counts=counts,
         attained=attained,
-        in_run=in_runs(per_run, target),
-        workload=held(workload, slip),
-        traffic=held(traffic_claim(attained, effective, target, steady), slip),
+        in_each=tuple(verdicts.in_run(each, target) for each in per_run),
+        workload=withheld(workload_claim(per_run, target, repeated), slip),
+        traffic=withheld(traffic, slip),
+        repeats=repeated,
         effective=effective,
+        reach=_reach(attained, effective, target, spell, pace),
+        pace=pace,
         steady=steady,
         slip=slip,
+        made=sessions.sessions(runs),
+        origin_used=span.origin_used if span else "none",
     )
 
 
-def traffic_claim(
-    attained: Attained, effective: Effective | None, target: float, steady: Steadiness
-) -> Claim:
-    """Judge the claim about traffic on the effective requests of a run or set."""
+def workload_claim(per_run: Sequence[Attained], target: float, repeated: Repeats | None) -> Claim:
+    """Judge the claim about the workload; without repeats the run is the answer."""
+    if repeated is None:
+        return repeats.deterministic(per_run, target)
+    return repeats.workload(repeated)
+
+
+def spell_requests(objective: Objective, pace: Pace | None) -> float:
+    """Return how many requests the declared spell may hold; 0 where none is declared."""
+    if objective.spell_s is None or pace is None:
+        return 0.0
+    return pace.spell_requests(objective.spell_s)
+
+
+def _reach(
+    attained: Attained,
+    effective: Effective | None,
+    target: float,
+    spell: float,
+    pace: Pace | None,
+) -> Reach | None:
     if effective is None:
-        return verdicts.traffic(attained, None, target, steady)
-    return verdicts.traffic(attained, effective.n_eff, target, steady, effective.n_accept)
+        return None
+    found = verdicts.reach_of(attained, effective, target)
+    seconds = None if pace is None else pace.spell_seconds(found.requests)
+    return replace(found, spell=spell, seconds=seconds)
+
+
+def busiest(found: Sequence[Pace | None]) -> Pace | None:
+    """Return the pace of a set: that of its run with the busiest tenth; None if one is unknown."""
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    return max(
+        known,
+        key=lambda each: float("inf") if each.busiest_rps is None else each.busiest_rps,
+        default=None,
+    )
 
 
 def title_of(title: str, n_runs: int) -> str:
@@ -191,17 +346,20 @@ def _slip(catalog: Catalog, runs: Sequence[RunInfo], objective: Objective) -> Sl
     return max((each for each in found if each), key=lambda each: each.p99_us, default=None)
 
 
-def in_runs(per_run: Sequence[Attained], target: float) -> InRun:
+def worst_in_run(found: Sequence[InRun]) -> InRun:
     """Return met only if every run met, and missed as soon as one missed."""
-    found = [verdicts.in_run(each, target) for each in per_run]
     for worst in (InRun.MISSED, InRun.OPEN):
         if worst in found:
             return worst
     return InRun.MET
 
 
-def held(claim: Claim, slip: Slip | None) -> Claim:
-    """Withhold an acceptance from a run whose load generator fell behind its schedule."""
-    if slip is not None and slip.behind and claim.verdict is Verdict.ACCEPTED:
-        return Claim(Verdict.UNDECIDED, claim.low, claim.high, Why.BEHIND_SCHEDULE)
+def withheld(claim: Claim, slip: Slip | None) -> Claim:
+    """Withhold an acceptance from a run whose load generator did not keep its schedule."""
+    if slip is None or claim.verdict is not Verdict.ACCEPTED:
+        return claim
+    if slip.behind:
+        return replace(claim, verdict=Verdict.UNDECIDED, why=Why.BEHIND_SCHEDULE)
+    if slip.early:
+        return replace(claim, verdict=Verdict.UNDECIDED, why=Why.SENT_EARLY)
     return claim

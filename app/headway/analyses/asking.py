@@ -6,6 +6,7 @@ Both ask the same way, so that both get the same numbers and the same refusals.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from headway import sql
 from headway.analyses.sides import Side
@@ -13,6 +14,8 @@ from headway.catalog import Catalog
 from headway.errors import MisuseError
 from headway.model import Objective, Window
 
+# What an objective demands beside its limits. Given alone, each changes the declared objective.
+DEMANDS = ("attainment", "repeats", "spell_s")
 _UNITS_US = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _LARGEST_US = 2**62  # far beyond any run, and sums of two still fit the database's integers
 
@@ -90,9 +93,9 @@ def chosen_runs(opened: Catalog, run_ids: Sequence[str], study: str | None) -> t
 
 
 def given_limits(given: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the limits that were given, without the share."""
+    """Return the limits that were given, without the shares and the spell."""
     return {
-        name: value for name, value in given.items() if value is not None and name != "attainment"
+        name: value for name, value in given.items() if value is not None and name not in DEMANDS
     }
 
 
@@ -119,6 +122,12 @@ def checked(objective: Objective) -> Objective:
         raise MisuseError(
             f"attainment {objective.attainment:g}; expected a share between 0 and 1, such as 0.95"
         )
+    if not 0 < objective.repeats < 1:
+        raise MisuseError(
+            f"repeats {objective.repeats:g}; expected a share of runs between 0 and 1, such as 0.5"
+        )
+    if objective.spell_s is not None and not 0 < objective.spell_s < math.inf:
+        raise MisuseError(f"spell_s {objective.spell_s:g}; expected seconds above 0")
     return objective
 
 
@@ -145,17 +154,18 @@ def declared_by(opened: Catalog, study: str | None) -> Objective | None:
 
 
 def objective_asked(given: Mapping[str, float | None], declared: Objective | None) -> Objective:
-    """Return the limits given, else those declared; the share given, else the one declared."""
-    limits, share = given_limits(given), given.get("attainment")
+    """Return the limits given, else those declared; each share and the spell likewise."""
+    limits = given_limits(given)
+    demands: dict[str, Any] = {name: given[name] for name in DEMANDS if given.get(name) is not None}
     if not limits and declared is None:
         raise MisuseError(
             "no objective: the study declares none in its study.toml; add one there, or give "
             "limits, such as --ttft-ms 2000 --stall-ms 100 --attainment 0.95"
         )
     if declared is None or limits:
-        kept = {} if declared is None else {"attainment": declared.attainment}
+        kept = {} if declared is None else {name: getattr(declared, name) for name in DEMANDS}
         declared = Objective(**(kept | limits))
-    return checked(declared if share is None else replace(declared, attainment=share))
+    return checked(replace(declared, **demands))
 
 
 def objective_between(

@@ -11,8 +11,8 @@ from headway.analyses.envelope import Envelope
 from headway.analyses.trace_mix import Quantity, TraceMix, Unread
 from headway.catalog import Catalog
 from headway.model import Manifest, Outcome, RunInfo, Selection
+from headway.stats.repeats import runs_needed
 from headway.stats.steadiness import Steadiness
-from headway.stats.verdicts import MIN_RUNS
 from headway.studies import Study
 
 # Below this spread (standard deviation ÷ mean) every request is as good as alike.
@@ -144,11 +144,15 @@ def _both_sides(on: Evidence) -> Line:
 
 
 def _replicates(on: Evidence) -> Line:
-    name = "three replicates, or a deterministic simulator"
+    name = "enough replicates, or a deterministic simulator"
     if all(is_deterministic(run) for run in on.runs):
         return _line(name, True, "a deterministic simulator: one run is the answer")
-    few = sum(len(each.runs) < MIN_RUNS for each in on.judged)
-    found = f"{few} of {len(on.judged)} loads have fewer than {MIN_RUNS}"
+    asked = [
+        (len(each.runs), runs_needed(each.repeats.asked)) for each in on.judged if each.repeats
+    ]
+    few = sum(n_runs < needed for n_runs, needed in asked)
+    needed = max((needed for _, needed in asked), default=0)
+    found = f"{few} of {len(on.judged)} loads have fewer than the {needed} that show enough"
     return _line(name, few == 0, found)
 
 

@@ -16,7 +16,9 @@ from headway.analyses import (
     classes,
     comparability,
     pairs,
+    rates,
     replicated,
+    run_order,
     scorecard,
     shift,
     workload,
@@ -26,7 +28,7 @@ from headway.analyses.changes import Change, Checked, FieldPair
 from headway.analyses.classes import ClassRow
 from headway.analyses.comparability import Part, Reason
 from headway.analyses.pairs import METRICS, Discordant, Success, Transition
-from headway.analyses.replicated import Key, NoiseFloor, Tested
+from headway.analyses.replicated import MetShares, NoiseFloor, Tested
 from headway.analyses.scorecard import ScoreRow
 from headway.analyses.shift import MetricShift, RunValues
 from headway.analyses.sides import Side
@@ -34,6 +36,7 @@ from headway.catalog import Catalog
 from headway.model import Metric, Objective, Origin, Selection, Window
 from headway.stats.comparison import BAND
 from headway.stats.fingerprint import Component, Match
+from headway.stats.order import Order, order
 
 
 class Claimed(StrEnum):
@@ -47,8 +50,7 @@ class Claimed(StrEnum):
 class Question:
     """Two sides, the window and origin of every number, and the limits that count as met.
 
-    `band` is the practical band, declared before; `primary` the metric and percentile that is
-    judged without adjustment, None for none.
+    `band` is the practical band of percentiles, declared before.
     """
 
     a: Side
@@ -57,7 +59,6 @@ class Question:
     origin: Origin = Origin.SCHEDULED
     objective: Objective | None = None
     band: float = BAND
-    primary: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Comparison:
     """Everything a page, a command or a report says of two sides.
 
     `accounts` are sums over the runs of a side. `transitions` count all offered requests of both
-    sides, over pairs of runs where there are several. What a reason forbids is empty or None.
+    sides, over pairs of runs where there are several. `sequence` is the order in which the runs
+    were made, as letters; None where it is not known. What a reason forbids is empty or None.
     """
 
     question: Question
@@ -78,13 +80,19 @@ class Comparison:
     accounts: tuple[Account, Account]
     transitions: tuple[Transition, ...]
     n_pairs_of_runs: int
-    mcnemar: tuple[Discordant, ...]
+    discordant: tuple[Discordant, ...]
     shifts: tuple[MetricShift, ...]
     classes: tuple[ClassRow, ...]
     scorecard: tuple[ScoreRow, ...]
     claim: Claimed
     tests: tuple[Tested, ...]
     noise: NoiseFloor | None
+    sequence: str | None
+
+    @property
+    def order(self) -> Order:
+        """Whether the runs of both sides were interleaved in time."""
+        return order(self.sequence)
 
     @property
     def allowed(self) -> frozenset[Part]:
@@ -121,7 +129,6 @@ def compare(catalog: Catalog, question: Question) -> Comparison:
         question.origin,
         question.objective,
         question.band,
-        question.primary,
     )
     return catalog.remember(key, lambda: _compare(catalog, question))
 
@@ -159,7 +166,8 @@ def _compare(catalog: Catalog, question: Question) -> Comparison:
     allowed = comparability.allowed(reasons)
     fields = tuple(changes.side_by_side(a.run, b.run))
     rows = requests(catalog, question)
-    found = _numbers(catalog, question, rows, allowed)
+    letters = run_order.sequence(catalog, a, b)
+    found = _numbers(catalog, question, rows, allowed, order(letters))
     return Comparison(
         question=question,
         is_same_run=comparability.is_same(a, b),
@@ -171,13 +179,14 @@ def _compare(catalog: Catalog, question: Question) -> Comparison:
         accounts=(accounts[0], accounts[1]),
         transitions=pairs.transitions(rows) if Part.OUTCOMES in allowed else (),
         n_pairs_of_runs=min(len(a.runs), len(b.runs)),
-        mcnemar=tuple(_mcnemar(question, rows, allowed)),
+        discordant=tuple(_discordant(question, rows, allowed)),
         shifts=found.shifts,
         classes=classes.rows_of(rows, _metrics(allowed)) if Part.PAIRS in allowed else (),
         scorecard=_scorecard(catalog, question, allowed),
         claim=found.claim,
         tests=found.tests,
         noise=found.noise,
+        sequence=letters,
     )
 
 
@@ -195,14 +204,13 @@ def _metrics(allowed: frozenset[Part]) -> tuple[Metric, ...]:
     return tuple(metric for metric in METRICS if Part(metric.value) in allowed)
 
 
-def _mcnemar(
+def _discordant(
     question: Question, rows: pl.DataFrame, allowed: frozenset[Part]
 ) -> Iterator[Discordant]:
-    n_pairs = min(len(question.a.runs), len(question.b.runs))
     if Part.OUTCOMES in allowed:
-        yield pairs.discordant(rows, Success.COMPLETED, n_pairs)
+        yield pairs.discordant(rows, Success.COMPLETED)
         if question.objective is not None and Part.MET in allowed:
-            yield pairs.discordant(rows, Success.MET, n_pairs)
+            yield pairs.discordant(rows, Success.MET)
 
 
 def _scorecard(
@@ -232,7 +240,11 @@ class _Numbers:
 
 
 def _numbers(
-    catalog: Catalog, question: Question, rows: pl.DataFrame, allowed: frozenset[Part]
+    catalog: Catalog,
+    question: Question,
+    rows: pl.DataFrame,
+    allowed: frozenset[Part],
+    made: Order,
 ) -> _Numbers:
     a, b, metrics = question.a, question.b, _metrics(allowed)
     window, origin = question.window, question.origin
@@ -256,13 +268,27 @@ def _numbers(
     )
     claims = Part.CLAIM in allowed and replicated.is_replicated(a, b)
     measured = [each.metric for each in shifts if each.is_measured]
+    met = _met_shares(catalog, question) if claims and Part.MET in allowed else None
     return _Numbers(
         shifts=shifts,
         claim=Claimed.REPLICATED if claims else Claimed.FACTS,
         tests=(
-            replicated.judged(of_a, of_b, measured, question.band, question.primary)
+            replicated.judged(of_a, of_b, measured, met, band=question.band, order=made)
             if claims
             else ()
         ),
         noise=noise,
     )
+
+
+def _met_shares(catalog: Catalog, question: Question) -> MetShares | None:
+    """Return the share of every run that met the objective; None without one."""
+    if question.objective is None:
+        return None
+    counts = []
+    for side in (question.a, question.b):
+        selection = Selection(side.run_ids, question.window, origin=question.origin)
+        known = rates.attainments(catalog, selection, question.objective)
+        counts.append([known[run_id] for run_id in side.run_ids if run_id in known])
+    first, second = (tuple(each.attained for each in side) for side in counts)
+    return MetShares(first, second, min(each.n_offered for side in counts for each in side))

@@ -14,6 +14,7 @@ from headway.catalog import Catalog
 from headway.model import Metric, Origin, Outcome, Window
 from headway.stats.attainment import Sheet, sheet
 from headway.stats.effective import LatencyParts, in_flight, latency_parts
+from headway.stats.reach import Pace, pace
 from headway.stats.slip import Slip, slip
 from headway.stats.steadiness import Steadiness, steadiness
 
@@ -31,10 +32,12 @@ class Correlation:
     """The latency parts of the design effect by metric, and whether the run was steady.
 
     `parts` is empty where arrivals are unknown: then there is no effective number of requests.
+    `pace` is None there too, and with fewer than ten requests.
     """
 
     parts: dict[Metric, LatencyParts]
     steady: Steadiness
+    pace: Pace | None
 
 
 def correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Correlation:
@@ -89,7 +92,7 @@ def _correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) 
     )
     placed = rows.filter(pl.col("arrival_us").is_not_null())
     if placed.is_empty():
-        return Correlation({}, Steadiness.UNKNOWN)
+        return Correlation({}, Steadiness.UNKNOWN, None)
     # What was under way before the window began is in flight inside it: the whole run comes first.
     flying = in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())
     inside = _inside(placed["arrival_us"], window)
@@ -101,7 +104,11 @@ def _correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) 
         )
         for metric in _METRICS
     }
-    return Correlation(parts, steadiness(placed[Metric.TTFT.value].to_numpy()[inside]))
+    return Correlation(
+        parts=parts,
+        steady=steadiness(placed[Metric.TTFT.value].to_numpy()[inside]),
+        pace=pace(placed["arrival_us"].to_numpy()[inside]),
+    )
 
 
 def _inside(arrival_us: pl.Series, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -45,11 +45,6 @@ class Envelope:
         )
 
     @property
-    def is_decided(self) -> bool:
-        """Whether every tested load has a verdict."""
-        return not self.bracket.undecided
-
-    @property
     def n_recorded(self) -> int:
         """How many fields of the manifest the source states, of `Manifest.size()`."""
         return self.judged[0].run.manifest.recorded()
@@ -106,20 +101,6 @@ def _requests_detail(each: Envelope, _: Sequence[Envelope]) -> str | None:
     cap = each.judged[0].load.concurrency if each.axis == OFFERED else None
     capped = f", {cap} concurrent at most" if cap else ""
     return f"requests {each.requests[:8]}{capped}"
-
-
-def overall(found: Sequence[Envelope], judged: Sequence[Judged], asked: Asked) -> Verdict:
-    """Return the verdict over all selected configurations.
-
-    Accepted if every one of them has an accepted load; rejected if none has one and every load is
-    decided; else undecided.
-    """
-    if found and all(each.has_accepted for each in found):
-        return Verdict.ACCEPTED
-    decided = all(each.verdict(asked) is not Verdict.UNDECIDED for each in judged)
-    if found and decided and not any(each.has_accepted for each in found):
-        return Verdict.REJECTED
-    return Verdict.UNDECIDED
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

@@ -20,7 +20,8 @@ class Question:
     """What is asked for: runs by study, policy and load, an objective, and one of three claims.
 
     `load` is a place on a load axis: declared requests per second (measured where none is
-    declared), or a concurrency for closed loops. None asks for all.
+    declared), or a concurrency for closed loops. `up_to` asks for every tested load up to a place.
+    Without either, every tested load is judged.
     """
 
     objective: Objective
@@ -28,6 +29,7 @@ class Question:
     study: str | None = None
     policy: str | None = None
     load: float | None = None
+    up_to: float | None = None
     window: Window = Window()
     origin: Origin = Origin.SCHEDULED
 
@@ -40,8 +42,10 @@ class Question:
 class Answer:
     """The verdict over all runs that a question selects, and what it rests on.
 
-    `runs` are those judged; `empty` have no request in the window, and nothing is said of them.
-    `is_declared` is whether every study concerned declares this very objective.
+    `judged` are the sets at the loads asked for, and the verdict is the worst of theirs. The
+    envelopes are over every tested load, whatever was asked for. `runs` are all that were found;
+    `empty` have no request in the window, and nothing is said of them. `is_declared` is whether
+    every study concerned declares this very objective.
     """
 
     question: Question
@@ -58,9 +62,9 @@ def answer(catalog: Catalog, question: Question) -> Answer:
     """Judge what a question selects; nothing selected leaves the verdict undecided."""
     asked = question.claim
     selection = question.selection(matching(catalog, question))
-    judged = acceptance.judge(catalog, selection, question.objective)
-    found = envelope.envelopes(catalog, judged, asked)
-    runs = tuple(run for each in judged for run in each.runs)
+    found = acceptance.judge(catalog, selection, question.objective)
+    runs = tuple(run for each in found for run in each.runs)
+    judged = tuple(each for each in found if _is_asked(question, each.x))
     return Answer(
         question=question,
         is_declared=_is_declared(catalog, selection, question.objective),
@@ -68,30 +72,31 @@ def answer(catalog: Catalog, question: Question) -> Answer:
         empty=tuple(
             catalog.runs[key] for key in selection.run_ids if catalog.runs[key] not in runs
         ),
-        judged=tuple(judged),
-        envelopes=tuple(found),
-        verdict=(
-            envelope.overall(found, judged, asked)
-            if question.load is None
-            else envelope.worst([each.verdict(asked) for each in judged])
-        ),
+        judged=judged,
+        envelopes=tuple(envelope.envelopes(catalog, found, asked)),
+        verdict=envelope.worst([each.verdict(asked) for each in judged]),
         measured_rps=_measured(catalog, selection),
     )
 
 
+def _is_asked(question: Question, x: float | None) -> bool:
+    """Tell whether a load is asked for; one off the axes only where every load is."""
+    if question.load is not None:
+        return x is not None and math.isclose(x, question.load, rel_tol=_SAME_LOAD)
+    if question.up_to is not None:
+        return x is not None and x <= question.up_to * (1 + _SAME_LOAD)
+    return True
+
+
 def matching(catalog: Catalog, question: Question) -> list[RunInfo]:
-    """Return the runs that a question selects, in reading order; there may be none."""
+    """Return the runs of the study and policy asked for, in reading order; there may be none."""
     names = sorted(catalog.studies) if question.study is None else [question.study]
-    runs = [
+    return [
         run
         for name in names
         for run in catalog.of_study(name)
         if question.policy in (None, naming.policy_of(run))
     ]
-    if question.load is None:
-        return runs
-    measured = _measured(catalog, question.selection(runs))
-    return [run for run in runs if _is_at(run, measured, question.load)]
 
 
 def demand(catalog: Catalog, question: Question) -> None:
@@ -102,17 +107,24 @@ def demand(catalog: Catalog, question: Question) -> None:
     MisuseError
         With the policies, or the loads, that there are.
     """
-    if matching(catalog, question):
+    if question.load is not None and question.up_to is not None:
+        raise MisuseError("found --load and --up-to; expected one: a load, or every load up to one")
+    runs = matching(catalog, question)
+    if not runs:
+        of_study = Question(question.objective, study=question.study)
+        known = dict.fromkeys(naming.policy_of(run) for run in matching(catalog, of_study))
+        if not known:
+            raise MisuseError("there is no run to judge; import results first: headway import PATH")
+        raise MisuseError(f"there is no policy {question.policy!r}; there are: {', '.join(known)}")
+    selection = question.selection(runs)
+    measured = _measured(catalog, selection)
+    places = [naming.axis_of(run, measured.get(run.run_id)) for run in runs]
+    if any(_is_asked(question, x) for x in places):
         return
-    of_policy = Question(question.objective, study=question.study, policy=question.policy)
-    of_study = Question(question.objective, study=question.study)
-    if runs := matching(catalog, of_policy):
-        loads = _loads(catalog, question.selection(runs))
-        raise MisuseError(f"no run is at load {question.load:g}; there are: {loads}")
-    if runs := matching(catalog, of_study):
-        policies = ", ".join(dict.fromkeys(naming.policy_of(run) for run in runs))
-        raise MisuseError(f"there is no policy {question.policy!r}; there are: {policies}")
-    raise MisuseError("there is no run to judge; import results first: headway import PATH")
+    loads = _loads(catalog, selection, measured)
+    if question.load is not None:
+        raise MisuseError(f"no run is at load {question.load:.10g}; there are: {loads}")
+    raise MisuseError(f"no run is at a load up to {question.up_to:.10g}; there are: {loads}")
 
 
 def _measured(catalog: Catalog, selection: Selection) -> dict[str, float | None]:
@@ -120,14 +132,8 @@ def _measured(catalog: Catalog, selection: Selection) -> dict[str, float | None]
     return {run_id: span.measured_rps for run_id, span in spans.items()}
 
 
-def _is_at(run: RunInfo, measured: dict[str, float | None], load: float) -> bool:
-    x = naming.axis_of(run, measured.get(run.run_id))
-    return x is not None and math.isclose(x, load, rel_tol=_SAME_LOAD)
-
-
-def _loads(catalog: Catalog, selection: Selection) -> str:
+def _loads(catalog: Catalog, selection: Selection, measured: dict[str, float | None]) -> str:
     """Return the loads of runs, so that each can be typed again."""
-    measured = _measured(catalog, selection)
     found: dict[str, set[float]] = {}
     for run_id in selection.run_ids:
         run = catalog.runs[run_id]

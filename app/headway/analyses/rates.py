@@ -6,8 +6,8 @@ from headway import sql
 from headway.analyses import correlation
 from headway.analyses.accounting import Interval, intervals
 from headway.catalog import Catalog
-from headway.model import Objective, Selection
-from headway.stats.attainment import Counts, Sheet, count
+from headway.model import Metric, Objective, Selection
+from headway.stats.attainment import Counts, Sheet, Spells, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class Attainment:
 
     `n_open` requests were open and past no limit when the run ended; they bound the share from
     above. `blocks` are (offered, met) of the ten tenths by arrival, fewer where arrivals are
-    unknown.
+    unknown. `past` counts requests past each limit, `n_unmeasured` completed ones that lack a
+    value with a limit, `n_lost` those that ended without completing, and `n_placed` those whose
+    arrival is known.
     """
 
     run_id: str
@@ -48,6 +50,11 @@ class Attainment:
     n_no_cadence: int
     n_open: int
     blocks: tuple[tuple[int, int], ...]
+    past: dict[Metric, int]
+    n_unmeasured: int
+    n_lost: int
+    n_placed: int
+    spells: Spells | None
 
     @property
     def attained(self) -> float:
@@ -86,6 +93,11 @@ def _attainment(run_id: str, on: Sheet, counts: Counts) -> Attainment:
         n_no_cadence=counts.n_no_cadence,
         n_open=counts.n_open,
         blocks=counts.by_block,
+        past=counts.past,
+        n_unmeasured=counts.n_unmeasured,
+        n_lost=counts.n_lost,
+        n_placed=on.n_placed,
+        spells=counts.spells,
     )
 
 

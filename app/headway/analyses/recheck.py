@@ -29,6 +29,7 @@ class SavedSelection:
     claim: Asked
     origin: Origin
     window: Window
+    up_to: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Do two policies differ by more than their own runs do? Claims from replicates, and the noise."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -12,14 +12,19 @@ from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Metric, Origin, RunInfo, Window
 from headway.stats.comparison import (
+    BAND,
     MIN_RUNS,
     Difference,
     Ratio,
+    ShareDifference,
     false_discovery,
     judge_difference,
+    judge_share,
+    share_difference,
     welch_ratio,
 )
 from headway.stats.intervals import LEVEL
+from headway.stats.order import Order
 
 TESTED_SHARES = (0.5, 0.9, 0.99)
 
@@ -28,21 +33,40 @@ Key = tuple[Metric, float]
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A percentile of replicated runs, B over A.
+    """One test of replicated runs: the share that met the objective, or a percentile of a metric.
 
-    `q` is the p-value adjusted for the number of secondary metrics; the primary one, declared
-    before, keeps its own. `ratio` is None where a run does not reach the percentile. Better and
-    worse need an interval beyond the band and q within 5%.
+    A percentile has a `ratio`, B over A, None where a run does not reach it. The share that met has
+    a `difference`, B minus A. `q` is the p-value adjusted for all tests together. Better and worse
+    need an interval beyond the band, q within 5%, and runs of both sides interleaved in time;
+    `is_withheld` where the order alone forbids a verdict.
     """
 
-    metric: Metric
-    share: float
+    metric: Metric | None
+    percentile: float | None
     n_a: int
     n_b: int
     ratio: Ratio | None
+    difference: ShareDifference | None
     q: float | None
     verdict: Difference
-    is_primary: bool
+    is_withheld: bool
+
+    @property
+    def found(self) -> Ratio | ShareDifference | None:
+        """The estimate with its interval."""
+        return self.ratio if self.metric is not None else self.difference
+
+
+@dataclass(frozen=True, slots=True)
+class MetShares:
+    """The share of requests that met the objective in every run of two sides.
+
+    `n_requests` is how many a run was offered, the fewest of all runs.
+    """
+
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    n_requests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,41 +91,50 @@ def judged(
     a: Sequence[RunValues],
     b: Sequence[RunValues],
     metrics: Sequence[Metric],
-    band: float,
-    primary: Key | None,
+    met: MetShares | None = None,
+    *,
+    band: float = BAND,
+    order: Order = Order.INTERLEAVED,
 ) -> tuple[Tested, ...]:
-    """Test the percentiles of replicated runs; all but the primary one are adjusted together."""
+    """Test the share that met the objective, then percentiles; all are adjusted together.
+
+    Where the order of the runs is not interleaved, no test has a verdict: a drift of the machine
+    could make a difference, or hide one.
+    """
     of_a, of_b = ([shift.run_percentiles(run) for run in runs] for runs in (a, b))
     keys = [(metric, share) for metric in metrics for share in TESTED_SHARES]
     ratios = {key: welch_ratio(_column(of_a, key), _column(of_b, key)) for key in keys}
-    secondary = [key for key in keys if key != primary and ratios[key] is not None]
-    adjusted = false_discovery([ratio.p for key in secondary if (ratio := ratios[key])])
-    q = dict(zip(secondary, adjusted, strict=True))
-    if primary in ratios and (declared := ratios[primary]) is not None:
-        q[primary] = declared.p
-    return tuple(
-        Tested(
-            metric=key[0],
-            share=key[1],
-            n_a=len(a),
-            n_b=len(b),
-            ratio=ratios[key],
-            q=q.get(key),
-            verdict=_verdict(ratios[key], q.get(key), band),
-            is_primary=key == primary,
-        )
-        for key in keys
-    )
+    tests = [] if met is None else [_of_share(met, len(a), len(b))]
+    tests += [
+        Tested(*key, len(a), len(b), ratio, None, None, judge_difference(ratio, band), False)
+        for key, ratio in ratios.items()
+    ]
+    adjusted = iter(false_discovery([each.found.p for each in tests if each.found is not None]))
+    with_q = [replace(each, q=next(adjusted) if each.found is not None else None) for each in tests]
+    return tuple(_in_order(_discovered(each), order) for each in with_q)
+
+
+def _of_share(met: MetShares, n_a: int, n_b: int) -> Tested:
+    found = share_difference(met.a, met.b, met.n_requests)
+    return Tested(None, None, n_a, n_b, None, found, None, judge_share(found), False)
+
+
+def _discovered(tested: Tested) -> Tested:
+    """Return a test with its verdict, which better and worse keep only within 5% of all tests."""
+    beyond = tested.verdict in (Difference.BETTER, Difference.WORSE)
+    if beyond and (tested.q is None or tested.q > 1 - LEVEL):
+        return replace(tested, verdict=Difference.UNDECIDED)
+    return tested
+
+
+def _in_order(tested: Tested, order: Order) -> Tested:
+    if order is Order.INTERLEAVED or tested.verdict is Difference.UNDECIDED:
+        return tested
+    return replace(tested, verdict=Difference.UNDECIDED, is_withheld=True)
 
 
 def _column(runs: Sequence[Mapping[Key, float | None]], key: Key) -> list[float]:
     return [np.inf if (value := run[key]) is None else value for run in runs]
-
-
-def _verdict(ratio: Ratio | None, q: float | None, band: float) -> Difference:
-    found = judge_difference(ratio, band)
-    beyond = found in (Difference.BETTER, Difference.WORSE)
-    return Difference.UNDECIDED if beyond and (q is None or q > 1 - LEVEL) else found
 
 
 def noise_floor(catalog: Catalog, side: Side, window: Window, origin: Origin) -> NoiseFloor | None:

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.analyses import accounting, distribution
+from headway.analyses.sessions import began_at
+from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Metric, Outcome, RunInfo, Selection
+from headway.stats import order
 
 _METRICS = (Metric.TTFT, Metric.TPOT, Metric.STALL)
 
@@ -18,6 +21,30 @@ class Placed:
     run: RunInfo
     n_completed: int
     medians_ms: dict[Metric, float | None]
+
+
+def sequence(catalog: Catalog, a: Side, b: Side) -> str | None:
+    """Return the runs of two sides in the order they were made, as letters; None where unknown.
+
+    A run lasts at least until its last arrival.
+    """
+    if {run.run_id for run in a.runs} & {run.run_id for run in b.runs}:
+        return None
+    times = [_times(catalog, side) for side in (a, b)]
+    first, second = times
+    return None if first is None or second is None else order.sequence(first, second)
+
+
+def _times(catalog: Catalog, side: Side) -> list[tuple[float, float]] | None:
+    spans = accounting.intervals(catalog, Selection(side.run_ids))
+    found = []
+    for run in side.runs:
+        began, span = began_at(run), spans.get(run.run_id)
+        if began is None:
+            return None
+        lasted_us = (span.end_us if span is not None else None) or 0
+        found.append((began.timestamp(), began.timestamp() + lasted_us / 1e6))
+    return found
 
 
 def in_order(catalog: Catalog, runs: Sequence[RunInfo]) -> tuple[Placed, ...]:

@@ -10,7 +10,7 @@ from headway.analyses import acceptance
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Selection, Stratum
-from headway.stats import verdicts
+from headway.stats import repeats, verdicts
 from headway.stats.effective import (
     Effective,
     LatencyParts,
@@ -19,6 +19,7 @@ from headway.stats.effective import (
     latency_parts,
     pool_replicates,
 )
+from headway.stats.reach import Pace, pace
 from headway.stats.steadiness import Steadiness, steadiness
 from headway.stats.verdicts import Attained, Claim, InRun
 
@@ -52,6 +53,7 @@ class _Class:
     attained: Attained
     effective: Effective | None
     steady: Steadiness
+    pace: Pace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def _class(objective: Objective, rows: pl.DataFrame) -> _Class:
         attained=verdicts.attained(n_met, n_open, rows.height),
         effective=effective(parts, rows["met"].to_numpy()) if known else None,
         steady=steadiness(rows[Metric.TTFT.value].to_numpy() if known else None),
+        pace=pace(rows["arrival_us"].to_numpy()) if known else None,
     )
 
 
@@ -140,9 +143,15 @@ def _cell(
     known = [each.effective for each in classes if each.effective is not None]
     pooled = pool_replicates(known) if len(known) == len(classes) else None
     steady = acceptance.worst_steadiness([each.steady for each in classes])
-    workload = verdicts.workload(per_run, target, deterministic=is_deterministic(judged.run))
+    repeated = (
+        None
+        if is_deterministic(judged.run)
+        else repeats.repeats(per_run, target, objective.repeats)
+    )
+    workload = acceptance.workload_claim(per_run, target, repeated)
     mean = verdicts.mean_attained(per_run)
-    traffic = acceptance.traffic_claim(mean, pooled, target, steady)
+    spell = acceptance.spell_requests(objective, acceptance.busiest([c.pace for c in classes]))
+    traffic = verdicts.traffic(mean, pooled, target, steady, spell)
     return StratumCell(
         run_id=judged.run.run_id,
         title=judged.title,
@@ -151,9 +160,9 @@ def _cell(
         order=order,
         n_offered=sum(each.n_offered for each in classes),
         n_met=sum(each.n_met for each in classes),
-        in_run=acceptance.in_runs(per_run, target),
-        workload=acceptance.held(workload, judged.slip),
-        traffic=acceptance.held(traffic, judged.slip),
+        in_run=acceptance.worst_in_run([verdicts.in_run(each, target) for each in per_run]),
+        workload=acceptance.withheld(workload, judged.slip),
+        traffic=acceptance.withheld(traffic, judged.slip),
         n_eff=pooled.n_eff if pooled else None,
     )
 

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 import click
 
 from headway import catalog, ingest, record
-from headway.analyses import asking, comparison, naming, sides
+from headway.analyses import asking, comparison, naming, regressions, sides
 from headway.analyses.comparison import Comparison, Question
+from headway.analyses.regressions import FailOn
 from headway.analyses.shift import Change, ShiftPoint
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
@@ -19,7 +20,7 @@ from headway.cli.limits import limit_options
 from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library
 from headway.cli.tables import print_json, printable, table
 from headway.errors import ImportRefusedError, MisuseError
-from headway.figures import comparison_json, comparison_words, text
+from headway.figures import comparison_json, comparison_words, replicated_words, text
 from headway.model import Origin
 
 
@@ -32,6 +33,9 @@ from headway.model import Origin
 @limit_options
 @click.option("--origin", type=one_of(Origin), default="scheduled", show_default=True)
 @click.option("--window", default="..", help="A..B over scheduled times, e.g. 0..60s or 500ms..2s.")
+@click.option(
+    "--fail-on", type=one_of(FailOn), multiple=True, help="Exit 1 on this; may be repeated."
+)
 @JSON
 @fails_plainly
 def diff(
@@ -42,14 +46,16 @@ def diff(
     study: str | None,
     origin: str,
     window: str,
+    fail_on: tuple[str, ...],
     *,
     as_json: bool,
     **limits: float | None,
 ) -> None:
     """Compare A and B, each a run id, a policy, a run file or a result file.
 
-    Exit code 0: compared; 1: not comparable, and only what stays honest is shown.
+    Exit code 0: compared; 1: not comparable, or something that --fail-on names was found.
     """
+    gates = [FailOn(name) for name in fail_on]
     with _opened(library, (a, b)) as opened:
         first, second = (_side(opened, name, load, study) for name in (a, b))
         question = Question(
@@ -64,7 +70,10 @@ def diff(
             print_json(comparison_json.difference(found))
         else:
             _print(found)
-    sys.exit(0 if found.is_comparable else 1)
+        fired = regressions.fired(opened.catalog, found, gates)
+    for line in replicated_words.gates(found, gates, fired):
+        click.echo(printable(line), err=True)
+    sys.exit(0 if found.is_comparable and not fired else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +155,11 @@ def _print(found: Comparison) -> None:
     floor = comparison_words.noise(found.noise, found.question.a)
     banded = comparison_words.has_within(found)
     within = [f"within run: {comparison_words.WITHIN_RUN}"] if banded else []
-    outcomes = [comparison_words.discordant(each) for each in found.mcnemar]
+    outcomes = [comparison_words.discordant(each) for each in found.discordant]
     for title, rows, notes in (
         ("Outcomes, A → B", _transitions(found), outcomes),
         ("Percentiles of offered requests", _shift(found), [*within, floor]),
-        ("Replicated", _tests(found), []),
+        ("Replicated", [replicated_words.tested(each) for each in found.tests], []),
         ("Scorecard over the window of arrivals", _scorecard(found), []),
     ):
         if rows:
@@ -197,22 +206,6 @@ def _reached(value_ms: float | None) -> str:
 
 def _change(point: ShiftPoint) -> str:
     return comparison_words.moved(point) if point.change is Change.MEASURED else point.change.value
-
-
-def _tests(found: Comparison) -> list[dict[str, object]]:
-    return [
-        {
-            "metric": text.METRIC_NAMES[each.metric],
-            "percentile": text.percentile(each.share),
-            "B ÷ A": None if each.ratio is None else f"{each.ratio.ratio:.3f}",
-            "95% interval": (
-                None if each.ratio is None else f"{each.ratio.low:.3f}–{each.ratio.high:.3f}"
-            ),
-            "q": None if each.q is None else text.significant(each.q),
-            "verdict": comparison_words.DIFFERENCES[each.verdict],
-        }
-        for each in found.tests
-    ]
 
 
 def _scorecard(found: Comparison) -> list[dict[str, object]]:

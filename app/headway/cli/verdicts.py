@@ -13,7 +13,7 @@ from headway.analyses.acceptance import Asked
 from headway.analyses.judgement import Answer, Question
 from headway.analyses.recheck import Change, Saved, Value
 from headway.catalog import Catalog
-from headway.cli.limits import limit_options
+from headway.cli.limits import demand_options, limit_options
 from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library
 from headway.cli.tables import print_json, printable, table
 from headway.errors import MisuseError
@@ -30,7 +30,9 @@ EXIT_CODES = {Verdict.ACCEPTED: 0, Verdict.REJECTED: 1, Verdict.UNDECIDED: 3}
 @click.option("--attainment", type=float, help="Share of offered requests to meet every limit.")
 @click.option("--study", help="Only the runs of this study.")
 @click.option("--policy", help="Only the runs of this policy.")
-@click.option("--load", type=float, help="Only the runs at this rate, or concurrency.")
+@demand_options
+@click.option("--load", type=float, help="Judge this tested rate, or concurrency.")
+@click.option("--up-to", type=float, help="Judge every tested load up to this one.")
 @click.option("--claim", type=one_of(Asked), default="workload", show_default=True)
 @click.option("--origin", type=one_of(Origin), default="scheduled", show_default=True)
 @click.option("--window", default="..", help="A..B over scheduled times, e.g. 0..60s or 500ms..2s.")
@@ -42,6 +44,7 @@ def verdict(
     study: str | None,
     policy: str | None,
     load: float | None,
+    up_to: float | None,
     claim: str,
     origin: str,
     window: str,
@@ -50,7 +53,10 @@ def verdict(
     as_json: bool,
     **limits: float | None,
 ) -> None:
-    """Say which load is acceptable: exit code 0 accepted, 1 rejected, 3 not enough evidence."""
+    """Judge every tested load, one of them, or those up to one.
+
+    Exit code 0: all accepted; 1: any rejected; 3: none rejected, any without enough evidence.
+    """
     opened = open_library(library)
     name = asking.study_asked(opened, study, limits)
     question = Question(
@@ -59,6 +65,7 @@ def verdict(
         study=name,
         policy=policy,
         load=load,
+        up_to=up_to,
         window=asking.parse_window(window),
         origin=Origin(origin),
     )
@@ -90,6 +97,7 @@ def recheck_(envelope: Path, library: Path, *, as_json: bool) -> None:
         study=asked.study,
         policy=asked.policy,
         load=asked.load,
+        up_to=asked.up_to,
         window=asked.window,
         origin=asked.origin,
     )
@@ -127,9 +135,16 @@ def _content(path: Path) -> bytes:
 
 
 def _print_answer(answer: Answer, declared: Objective | None) -> None:
-    click.echo(printable(answers.sentence(answer)))
-    click.echo(printable(answers.objective_sentence(answer, declared)))
+    for line in (
+        answers.gate(answer),
+        answers.found(answer),
+        answers.objective_sentence(answer, declared),
+        *answers.origins(answer),
+    ):
+        click.echo(printable(line))
     click.echo(f"\n{table([answers.row(each) for each in answer.judged])}")
+    for line in answers.acceptances(answer):
+        click.echo(printable(f"\nAccepted: {line}."))
     for title, reasons, settled in answers.doubts(answer):
         click.echo(f"\n{printable(title)}: not enough evidence")
         for reason in reasons:

@@ -2,27 +2,61 @@
 
 from collections.abc import Sequence
 
-from headway.analyses.acceptance import Judged
+from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.judgement import Answer
 from headway.analyses.recheck import Change, Saved
-from headway.figures import text, verdicts
-from headway.figures.verdicts import CLAIMS, IN_RUN_MARKS, MARKS, WORDS
+from headway.figures import text, verdict_reasons, verdicts
+from headway.figures.verdicts import IN_RUN_MARKS, MARKS, WORDS
 from headway.model import Objective
 from headway.stats.verdicts import Verdict
 
 _MOST_FIELDS = 6
+_MOST_NAMED = 4
 
 
 def sentence(answer: Answer) -> str:
-    """Return the verdict in words: over load, or at the one load that was asked for."""
+    """Return the whole verdict in words: what was judged, and how far each configuration goes."""
+    return f"{gate(answer)} {found(answer)}"
+
+
+def gate(answer: Answer) -> str:
+    """Return the verdict over all that was judged, and what that was: the first line."""
     asked = answer.question.claim
-    if answer.question.load is None or not answer.judged:
-        return verdicts.sentence(answer.envelopes, asked)
-    where = text.listed(dict.fromkeys(each.load_text for each in answer.judged))
-    said = "; ".join(
-        f"{each.line} {WORDS[each.verdict(asked)]} ({_met(each)} met)" for each in answer.judged
+    policies = list(dict.fromkeys(each.line for each in answer.judged))
+    shown = text.listed(policies) if len(policies) <= _MOST_NAMED else f"{len(policies)} policies"
+    name = verdicts.claim_name(asked, answer.judged)
+    return f"{WORDS[answer.verdict].capitalize()}: {name}, for {shown} {_where(answer)}."
+
+
+def _where(answer: Answer) -> str:
+    loads = judged_loads(answer)
+    question = answer.question
+    if question.load is not None:
+        return f"at {text.listed(dict.fromkeys(each.load_text for each in answer.judged))}"
+    if not loads:
+        return "at every load"
+    every = (
+        f"at every tested load up to {question.up_to:g}"
+        if question.up_to
+        else ("at every tested load")
     )
-    return f"{CLAIMS[asked].capitalize()}, at {where}: {said}."
+    return f"{every} ({text.listed(f'{load:g}' for load in loads)})"
+
+
+def judged_loads(answer: Answer) -> list[float]:
+    """Return the places on the load axis that were judged, in order."""
+    return sorted({each.x for each in answer.judged if each.x is not None})
+
+
+def found(answer: Answer) -> str:
+    """Return how far each configuration goes, or the counts at the one load that was asked for."""
+    asked = answer.question.claim
+    if answer.question.load is None:
+        return verdicts.sentence(answer.envelopes, asked)
+    each_set = [
+        f"{each.line} {WORDS[each.verdict(asked)]} ({verdicts.met(each)})" for each in answer.judged
+    ]
+    return f"{'; '.join(each_set)}."
 
 
 def objective_sentence(answer: Answer, declared: Objective | None) -> str:
@@ -36,12 +70,17 @@ def objective_sentence(answer: Answer, declared: Objective | None) -> str:
 
 
 def objective(limits: Objective) -> str:
-    """Return the limits and the share of offered requests that must meet all of them."""
+    """Return the limits, the share of requests that must meet them, and what else is demanded."""
     kept = [
         f"{text.METRIC_NAMES[metric]} ≤ {text.limit(limit)}"
         for metric, limit in limits.limits().items()
     ]
-    return f"{', '.join(kept)}, {text.share(limits.attainment)} of offered requests"
+    words = f"{', '.join(kept)}, {text.share(limits.attainment)} of offered requests"
+    if limits.repeats != Objective().repeats:
+        words += f", in {text.share(limits.repeats)} of runs"
+    if limits.spell_s is not None:
+        words += f", spells of {text.limit(limits.spell_s * 1000)} covered"
+    return words
 
 
 def row(each: Judged) -> dict[str, str]:
@@ -50,11 +89,13 @@ def row(each: Judged) -> dict[str, str]:
     return {
         "policy": each.line,
         "load": each.load_text,
-        "in this run": f"{IN_RUN_MARKS[each.in_run]} {each.in_run.value}",
+        "in the run": f"{IN_RUN_MARKS[each.in_run]} {each.in_run.value}",
         "workload": _marked(each.workload.verdict),
         "traffic": _marked(each.traffic.verdict),
-        "met of offered": _met(each),
-        "n_eff": text.significant(each.effective.n_eff) if each.effective else text.NOT_RECORDED,
+        "met": _met(each),
+        "missed by": _missed_by(each),
+        "reach": reach(each),
+        "origin": each.origin_used,
         "steady": each.steady.value.replace("_", " "),
         "run": f"{each.run.run_id} and {more} more" if more else each.run.run_id,
     }
@@ -64,10 +105,42 @@ def doubts(answer: Answer) -> list[tuple[str, list[str], str]]:
     """Return every undecided run: its name, the reasons, and what would settle it."""
     asked, target = answer.question.claim, answer.question.objective
     return [
-        (each.title, verdicts.reasons(each, target), verdicts.settles(each, asked, target) or "")
+        (
+            each.title,
+            verdict_reasons.reasons(each, target),
+            verdict_reasons.settles(each, asked, target) or "",
+        )
         for each in answer.judged
         if each.verdict(asked) is Verdict.UNDECIDED
     ]
+
+
+def acceptances(answer: Answer) -> list[str]:
+    """Return what each acceptance rests on: its counts, bounds and premise."""
+    asked, target = answer.question.claim, answer.question.objective
+    return [
+        f"{each.title}: {_rests_on(each, asked, target)}"
+        for each in answer.judged
+        if each.verdict(asked) is Verdict.ACCEPTED
+    ]
+
+
+def _rests_on(each: Judged, asked: Asked, objective: Objective) -> str:
+    if asked is Asked.RUN:
+        return verdicts.met(each)
+    if asked is Asked.WORKLOAD:
+        return verdict_reasons.workload(each)
+    return verdict_reasons.traffic(each, objective)
+
+
+def origins(answer: Answer) -> list[str]:
+    """Return where latencies count from, and each set whose answer the other origin changes."""
+    used = dict.fromkeys(each.origin_used for each in answer.judged)
+    names = text.listed(verdict_reasons.ORIGINS[each] for each in used)
+    differing = [
+        f"{each.title}: {verdict_reasons.origin(each)}" for each in answer.judged if each.elsewise
+    ]
+    return [f"Latencies count from {names}.", *differing]
 
 
 def recheck_sentence(found: Sequence[Change], was: Saved) -> str:
@@ -81,8 +154,27 @@ def recheck_sentence(found: Sequence[Change], was: Saved) -> str:
     return f"The envelope of {was.date} has lapsed. Changed: {text.listed(shown)}."
 
 
+def reach(each: Judged) -> str:
+    """Return how many requests, and seconds, a spell of common trouble may hold."""
+    if each.reach is None or each.reach.requests < 1:
+        return "none"
+    seconds = each.reach.seconds
+    lasts = "" if seconds is None else f" ({text.duration(seconds * 1000)})"
+    return f"{int(each.reach.requests):,} req{lasts}"
+
+
 def _met(each: Judged) -> str:
-    return f"{each.n_met:,} of {each.n_offered:,}"
+    if len(each.counts) == 1:
+        return f"{each.n_met:,} of {each.n_offered:,}"
+    return (
+        f"{each.n_runs_met} of {len(each.counts)} runs; "
+        f"worst {each.worst.n_met:,} of {each.worst.n_offered:,}"
+    )
+
+
+def _missed_by(each: Judged) -> str:
+    words = verdicts.missed_by(each)
+    return "0" if words is None else words.partition(": ")[2].partition(" (")[0]
 
 
 def _marked(verdict: Verdict) -> str:

@@ -29,8 +29,8 @@ def difference(found: Comparison) -> Document:
             {"a": each.a and each.a.value, "b": each.b and each.b.value, "n": each.n}
             for each in found.transitions
         ],
-        "mcnemar": _headline(found.mcnemar),
-        "mcnemar_all": [_discordant(each) for each in found.mcnemar],
+        "mcnemar": _headline(found.discordant),
+        "mcnemar_all": [_discordant(each) for each in found.discordant],
         "shift": {each.metric.value: [_point(p) for p in each.points] for each in found.shifts},
         "status": {each.metric.value: _status(each) for each in found.shifts},
         "pairs": {each.metric.value: _paired(each.paired) for each in found.shifts if each.paired},
@@ -38,6 +38,8 @@ def difference(found: Comparison) -> Document:
         "scorecard": [_score(each) for each in found.scorecard],
         "claim": found.claim.value,
         "claim_caption": comparison_words.claim(found),
+        "order": found.order.value,
+        "sequence": found.sequence,
         "tests": [_tested(each) for each in found.tests],
         "noise": _noise(found.noise),
         "sentence": comparison_words.sentence(found),
@@ -91,7 +93,7 @@ def _side(side: Side, account: Account) -> Document:
 
 
 def _headline(found: tuple[Discordant, ...]) -> Document | None:
-    """Return the test on who met the objective where there is one, else on who completed."""
+    """Return the counts of who met the objective where there is one, else on who completed."""
     wanted = {each.of: each for each in found}
     chosen = wanted.get(Success.MET) or wanted.get(Success.COMPLETED)
     return None if chosen is None else _discordant(chosen)
@@ -104,7 +106,6 @@ def _discordant(each: Discordant) -> Document:
         "a_only": each.a_only,
         "b_only": each.b_only,
         "neither": each.neither,
-        "p": each.p,
     }
 
 
@@ -157,17 +158,21 @@ def _class(each: ClassRow) -> Document:
 
 
 def _tested(each: Tested) -> Document:
-    ratio = each.ratio
+    """Return one test; the share that met has a difference as a share, a percentile a ratio."""
+    found = each.found
     return {
-        "metric": each.metric.value,
-        "percentile": float(documents.percentile_name(each.share)),
-        "ratio": ratio and ratio.ratio,
-        "low": ratio and ratio.low,
-        "high": ratio and ratio.high,
-        "p": ratio and ratio.p,
+        "metric": "met" if each.metric is None else each.metric.value,
+        "percentile": None
+        if each.percentile is None
+        else float(documents.percentile_name(each.percentile)),
+        "ratio": each.ratio and each.ratio.ratio,
+        "difference": each.difference and each.difference.difference,
+        "low": found and found.low,
+        "high": found and found.high,
+        "p": found and found.p,
         "q": each.q,
         "verdict": each.verdict.value,
-        "primary": each.is_primary,
+        "why": "order" if each.is_withheld else None,
     }
 
 

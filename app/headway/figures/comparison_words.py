@@ -11,11 +11,11 @@ from headway.analyses.pairs import Discordant, Paired, Success
 from headway.analyses.replicated import NoiseFloor
 from headway.analyses.shift import Change, MetricShift, ShiftPoint
 from headway.analyses.sides import Side
-from headway.figures import text
+from headway.figures import replicated_words, text
 from headway.figures.comparison_reasons import apart, reason
 from headway.figures.comparison_reasons import reasons as reasons
 from headway.model import Metric, Outcome
-from headway.stats.comparison import MIN_RUNS, Difference
+from headway.stats.comparison import MIN_RUNS
 from headway.stats.dominance import Dominance, Relation
 from headway.stats.fingerprint import Component, Level
 
@@ -27,12 +27,6 @@ LEVELS = {
     Level.DIFFERENT: "different requests",
 }
 _SAME_ARRIVALS = (Level.IDENTICAL, Level.ARRIVALS_WITHIN_TOLERANCE)
-DIFFERENCES = {
-    Difference.BETTER: "better",
-    Difference.WORSE: "worse",
-    Difference.NO_MEANINGFUL_DIFFERENCE: "no meaningful difference",
-    Difference.UNDECIDED: "not enough evidence",
-}
 BALANCES = {Balance.WINS: "wins", Balance.PAYS: "pays", Balance.EVEN: "even"}
 SPLITS = {
     Split.PROMPT_LENGTH: "prompt length",
@@ -261,7 +255,7 @@ def claim(found: Comparison) -> str:
     if found.is_same_run:
         return "the same run on both sides"
     if found.claim is Claimed.REPLICATED:
-        return _replicated(found)
+        return replicated_words.summary(found)
     n_runs = len(a.runs) + len(b.runs)
     which = "these two runs" if n_runs == 2 else f"these {n_runs} runs"
     if a.is_deterministic and b.is_deterministic:
@@ -269,16 +263,6 @@ def claim(found: Comparison) -> str:
     return (
         f"facts of {which}, not of the next ones: a claim takes {MIN_RUNS} replicates a side, "
         f"found {len(a.runs)} and {len(b.runs)}"
-    )
-
-
-def _replicated(found: Comparison) -> str:
-    a, b, band = found.question.a, found.question.b, found.question.band
-    counts = {d: sum(each.verdict is d for each in found.tests) for d in Difference}
-    said = [f"{n} {DIFFERENCES[verdict]}" for verdict, n in counts.items() if n]
-    return (
-        f"{len(a.runs)} and {len(b.runs)} replicates, {len(found.tests)} percentiles against "
-        f"a band of ±{band:.0%}: {', '.join(said) or 'none tested'}"
     )
 
 
@@ -332,15 +316,9 @@ def crossing(each: Dominance | None) -> str:
 
 
 def discordant(each: Discordant) -> str:
-    """Return how many succeeded on one side only, with McNemar's p where there is one pair."""
+    """Return how many succeeded on one side only: counts of these runs, and no test."""
     what = "completed" if each.of is Success.COMPLETED else "met the objective"
-    said = f"{what} in A only {each.a_only:,}, in B only {each.b_only:,}"
-    return said if each.p is None else f"{said} (McNemar {p_value(each.p)}, these runs alone)"
-
-
-def p_value(p: float) -> str:
-    """Return a p-value; one too small to print says so."""
-    return "p < 0.0001" if p < 0.0001 else f"p = {text.significant(p)}"
+    return f"{what} in A only {each.a_only:,}, in B only {each.b_only:,}"
 
 
 def pairs(of: Paired) -> str:

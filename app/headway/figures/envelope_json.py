@@ -4,25 +4,32 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from headway.analyses import documents, naming, recheck, replicates, workload
-from headway.analyses.acceptance import Judged
+from headway.analyses import documents, naming, recheck, replicates, settlement, workload
+from headway.analyses.acceptance import Asked, Judged, Verdicts
 from headway.analyses.envelope import Envelope
 from headway.analyses.judgement import Answer, Question
 from headway.analyses.recheck import Change, Saved
 from headway.catalog import Catalog
-from headway.figures import answers, verdicts
+from headway.figures import answers, verdict_reasons
 from headway.model import Metric, Objective, RunInfo
-from headway.stats.verdicts import Claim
+from headway.stats.attainment import Spells
 from headway.version import __version__
 
 Document = dict[str, Any]
+
+_LIMITED = (Metric.TTFT, Metric.TPOT, Metric.STALL, Metric.LATENCY)
 
 
 def objective(declared: Objective) -> dict[str, float | None]:
     """Return the limits in milliseconds, and the share of offered requests to meet them."""
     limits = {metric.value: declared.limits().get(metric) for metric in Metric}
     del limits[Metric.GAP.value]
-    return {**limits, "attainment": declared.attainment}
+    return {
+        **limits,
+        "attainment": declared.attainment,
+        "repeats": declared.repeats,
+        "spell_s": declared.spell_s,
+    }
 
 
 def verdict(answer: Answer) -> Document:
@@ -33,6 +40,10 @@ def verdict(answer: Answer) -> Document:
         "claim": answer.question.claim.value,
         "runs": [_judged(each, answer) for each in answer.judged],
         "envelopes": [_envelope(each) for each in answer.envelopes],
+        "judged": {
+            "loads": answers.judged_loads(answer),
+            "policies": list(dict.fromkeys(each.line for each in answer.judged)),
+        },
         "verdict": answer.verdict.value,
         "sentence": answers.sentence(answer),
     }
@@ -76,25 +87,99 @@ def _judged(each: Judged, answer: Answer) -> Document:
         "n_offered": each.n_offered,
         "n_met": each.n_met,
         "n_open": each.n_open,
+        "missed_by": {metric.value: None for metric in _LIMITED}
+        | {metric.value: n for metric, n in each.past.items()}
+        | {"lost": each.n_lost, "not_recorded": each.n_unmeasured},
         "attainment": each.n_met / offered,
         "attainment_high": (each.n_met + each.n_open) / offered,
         "steady": each.steady.value,
         "n_replicates": len(each.runs),
         "in_run": each.in_run.value,
-        "workload": _claim(each.workload) | {"per_run": [run.low for run in each.per_run]},
-        "traffic": _claim(each.traffic)
-        | {
-            "n_eff": each.effective.n_eff if each.effective else None,
-            "deff": each.effective.deff if each.effective else None,
-        },
+        "origin": each.origin_used,
+        "other_origin": each.elsewise and _verdicts(each.elsewise),
+        "workload": _workload(each),
+        "traffic": _traffic(each, declared),
+        "spells": [_spells(count.spells) for count in each.counts],
         "verdict": each.verdict(asked).value,
-        "reasons": verdicts.reasons(each, declared),
-        "would_settle": verdicts.settles(each, asked, declared),
+        "reasons": verdict_reasons.reasons(each, declared),
+        "would_settle": _settlement(each, asked, declared),
     }
 
 
-def _claim(claim: Claim) -> Document:
-    return {"verdict": claim.verdict.value, "low": claim.low, "high": claim.high}
+def _workload(each: Judged) -> Document:
+    """Return the claim about the workload; `low` and `high` are the least and the largest share."""
+    of, shares = each.repeats, each.per_run
+    return {
+        "verdict": each.workload.verdict.value,
+        "why": each.workload.why.value,
+        "low": min(share.low for share in shares),
+        "high": max(share.high for share in shares),
+        "per_run": [share.low for share in shares],
+        "n_runs": len(shares),
+        "n_runs_met": each.n_runs_met,
+        "repeats": of.asked if of else None,
+        "repeats_low": of.low if of else None,
+        "repeats_high": of.high if of else None,
+        "made": None
+        if each.made is None
+        else [
+            {"from": session.first.isoformat(), "to": session.last.isoformat()}
+            for session in each.made
+        ],
+    }
+
+
+def _traffic(each: Judged, declared: Objective) -> Document:
+    size, reach, pace = each.effective, each.reach, each.pace
+    return {
+        "verdict": each.traffic.verdict.value,
+        "why": each.traffic.why.value,
+        "low": each.traffic.low,
+        "high": each.traffic.high,
+        "n_eff": size and size.n_eff,
+        "deff": size and size.deff,
+        "reach_requests": reach and reach.requests,
+        "reach_s": reach and reach.seconds,
+        "reach_needed": reach and reach.needed,
+        "spell_s": declared.spell_s,
+        "duration_s": pace and pace.duration_s,
+        "slowest_rps": pace and pace.slowest_rps,
+        "busiest_rps": pace and pace.busiest_rps,
+    }
+
+
+def _spells(of: Spells | None) -> Document | None:
+    """Return how the misses of one run cluster; None where its arrivals are unknown."""
+    if of is None:
+        return None
+    return {
+        "n": of.n_spells,
+        "longest": of.longest,
+        "worst_tenth": of.worst_tenth,
+        "missed_in_worst_tenth": of.n_missed_worst,
+    }
+
+
+def _verdicts(found: Verdicts) -> Document:
+    return {
+        "in_run": found.in_run.value,
+        "workload": found.workload.value,
+        "traffic": found.traffic.value,
+    }
+
+
+def _settlement(each: Judged, asked: Asked, declared: Objective) -> Document | None:
+    found = settlement.settlement(each, asked, declared)
+    if found is None:
+        return None
+    return {
+        "remedy": found.remedy.value,
+        "text": verdict_reasons.settled(each, found),
+        "n_requests": found.n_requests,
+        "duration_s": found.duration_s,
+        "n_runs": found.n_runs,
+        "command": verdict_reasons.again(each, found),
+    }
 
 
 def _envelope(each: Envelope) -> Document:
@@ -119,6 +204,7 @@ def _selection(question: Question) -> Document:
         "study": question.study,
         "policy": question.policy,
         "load": question.load,
+        "up_to": question.up_to,
         "claim": question.claim.value,
         "origin": question.origin.value,
         "window": {"start_us": question.window.start_us, "end_us": question.window.end_us},

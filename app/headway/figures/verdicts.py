@@ -1,4 +1,4 @@
-"""Verdicts in words: the sentence, the reasons under it, and what would settle a doubt."""
+"""Verdicts in words: one sentence for each configuration, with the counts the verdict used."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,8 @@ from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, Envelope
 from headway.analyses.throughput import Trade
 from headway.figures import text
-from headway.model import Objective
-from headway.stats import verdicts
-from headway.stats.intervals import LEVEL, smallest_n
-from headway.stats.steadiness import Steadiness
-from headway.stats.verdicts import Claim, InRun, Verdict, Why
+from headway.model import Metric
+from headway.stats.verdicts import InRun, Verdict
 
 CLAIMS = {
     Asked.RUN: "in this run",
@@ -24,7 +21,20 @@ WORDS = {
     Verdict.REJECTED: "rejected",
     Verdict.UNDECIDED: "not enough evidence",
 }
+LIMIT_NAMES = {
+    Metric.TTFT: "TTFT",
+    Metric.TPOT: "TPOT",
+    Metric.STALL: "stall",
+    Metric.LATENCY: "completion",
+}
 _UNITS = {CONCURRENCY: "concurrent"}
+
+
+def claim_name(asked: Asked, judged: Sequence[Judged]) -> str:
+    """Return the name of a claim; several runs of one workload are not "this run"."""
+    if asked is Asked.RUN and any(len(each.runs) > 1 for each in judged):
+        return "in each run"
+    return CLAIMS[asked]
 
 
 def sentence(found: Sequence[Envelope], asked: Asked) -> str:
@@ -35,12 +45,24 @@ def sentence(found: Sequence[Envelope], asked: Asked) -> str:
     carried = []
     for each in found:
         if each.bracket.last_accepted is not None:
-            carried.append(f"{each.line} {_carried(each)}")
+            carried.append(f"{each.line} {_carried(each, 1)}")
         else:
-            grouped.setdefault(_not_carried(each), []).append(each.line)
+            grouped.setdefault(_not_carried(each, 1), []).append(each.line)
     nothing = [] if any(each.has_accepted for each in found) else [_nothing(found)]
-    others = [_plural(lines, said) for said, lines in grouped.items()]
-    return f"{CLAIMS[asked].capitalize()}: {' '.join([*nothing, *carried, *others])}"
+    others = [_of_lines(lines, _first(found, lines)) for lines in grouped.values()]
+    name = claim_name(asked, [judged for each in found for judged in each.judged])
+    return f"{name.capitalize()}: {' '.join([*nothing, *carried, *others])}"
+
+
+def _first(found: Sequence[Envelope], lines: Sequence[str]) -> Envelope:
+    return next(each for each in found if each.line == lines[0])
+
+
+def _of_lines(lines: Sequence[str], each: Envelope) -> str:
+    """Return what several configurations have in common, with the verb for their number."""
+    accepted = each.bracket.last_accepted is not None
+    words = _carried(each, len(lines)) if accepted else _not_carried(each, len(lines))
+    return f"{text.listed(lines)} {words}"
 
 
 def _nothing(found: Sequence[Envelope]) -> str:
@@ -51,57 +73,98 @@ def _nothing(found: Sequence[Envelope]) -> str:
 
 def policy_sentences(found: Sequence[Envelope]) -> list[tuple[str, Verdict]]:
     """Return one sentence per group of configurations that fare alike, with its verdict."""
-    said: dict[tuple[str, Verdict], list[str]] = {}
+    grouped: dict[tuple[str, Verdict], list[str]] = {}
     for each in found:
         accepted = each.bracket.last_accepted is not None
-        words = _carried(each) if accepted else _not_carried(each)
+        words = _carried(each, 1) if accepted else _not_carried(each, 1)
         verdict = Verdict.ACCEPTED if each.has_accepted else Verdict.REJECTED
         if not accepted and not _all_rejected(each):
             verdict = Verdict.UNDECIDED
-        said.setdefault((words, verdict), []).append(each.line)
+        grouped.setdefault((words, verdict), []).append(each.line)
     order = list(Verdict)
     return sorted(
-        ((_plural(lines, words), verdict) for (words, verdict), lines in said.items()),
+        (
+            (_of_lines(lines, _first(found, lines)), verdict)
+            for (_, verdict), lines in grouped.items()
+        ),
         key=lambda each: order.index(each[1]),
     )
 
 
-def _plural(lines: Sequence[str], said: str) -> str:
-    if len(lines) > 1:
-        for one, more in (("misses", "miss"), ("carries", "carry"), ("has ", "have ")):
-            said = said.replace(one, more)
-    return f"{text.listed(lines)} {said}"
+def _verb(one: str, more: str, n_lines: int) -> str:
+    return one if n_lines == 1 else more
 
 
-def _carried(each: Envelope) -> str:
+def _carried(each: Envelope, n_lines: int) -> str:
     bracket = each.bracket
-    said = f"carries up to {load(each, bracket.last_accepted)}"
+    carries = _verb("carries", "carry", n_lines)
+    words = f"{carries} up to {load(each, bracket.last_accepted)}"
     if bracket.first_rejected is None:
-        said += "; no load tested was rejected"
+        words += "; no load tested was rejected"
     else:
-        said += f"; it misses at {load(each, bracket.first_rejected)}"
+        misses = _verb("it misses", "they miss", n_lines)
+        words += f"; {misses} at {load(each, bracket.first_rejected)}"
         missed = each.at(bracket.first_rejected)
         if missed:
-            said += f" ({missed[0].n_met:,} of {missed[0].n_offered:,})"
+            words += f" ({met(missed[0])})"
     if bracket.band:
-        said += f"; not enough evidence at {_loads(each, bracket.band)}"
-    return f"{said}."
+        words += f"; not enough evidence at {_loads(each, bracket.band)}{_only_met(each)}"
+    return f"{words}."
 
 
-def _not_carried(each: Envelope) -> str:
+def _only_met(each: Envelope) -> str:
+    """Return the counts behind the one undecided load; several would not fit a sentence."""
+    undecided = [judged for value in each.bracket.band for judged in each.at(value)]
+    return f" ({met(undecided[0])})" if len(undecided) == 1 else ""
+
+
+def _not_carried(each: Envelope, n_lines: int) -> str:
     bracket = each.bracket
     tested = sorted(load for load in each.verdicts if load != float("inf"))
     if not tested:
         verdict = each.verdicts.get(float("inf"), Verdict.UNDECIDED)
         return f"at unlimited load: {WORDS[verdict]}."
+    has, misses = _verb("has", "have", n_lines), _verb("misses", "miss", n_lines)
     if bracket.first_rejected is None:
-        return f"has not enough evidence at any load tested ({_span(each, tested)})."
+        return f"{has} not enough evidence at any load tested ({_span(each, tested)})."
     if _all_rejected(each):
-        return f"misses at every load tested ({_span(each, tested)})."
+        return f"{misses} at every load tested ({_span(each, tested)})."
     if bracket.first_rejected == tested[0]:
-        return f"misses from {load(each, tested[0])}, the lowest load tested."
-    first = load(each, bracket.first_rejected)
-    return f"has not enough evidence below {first}, where it misses."
+        return f"{misses} from {load(each, tested[0])}, the lowest load tested."
+    first, where = load(each, bracket.first_rejected), _verb("it misses", "they miss", n_lines)
+    return f"{has} not enough evidence below {first}, where {where}."
+
+
+def met(judged: Judged) -> str:
+    """Return the counts that a verdict used: of requests for one run, of runs for a set.
+
+    Examples
+    --------
+    "467 of 500 requests met", "4 of 5 runs met; the worst 161 of 180 requests"
+    """
+    if len(judged.counts) == 1:
+        return f"{judged.n_met:,} of {judged.n_offered:,} requests met"
+    worst = f"the worst {judged.worst.n_met:,} of {judged.worst.n_offered:,} requests"
+    return f"{judged.n_runs_met:,} of {len(judged.counts):,} runs met; {worst}"
+
+
+def missed_by(judged: Judged) -> str | None:
+    """Return which limit the misses are past; None where no request missed for certain.
+
+    Examples
+    --------
+    "33 missed: 33 over TTFT, 0 over stall, 0 lost"
+    """
+    n_missed = judged.n_offered - judged.n_met - judged.n_open
+    if n_missed == 0:
+        return None
+    parts = [f"{n:,} over {LIMIT_NAMES[metric]}" for metric, n in judged.past.items()]
+    parts.append(f"{judged.n_lost:,} lost")
+    if judged.n_unmeasured:
+        parts.append(f"{judged.n_unmeasured:,} without a recorded value")
+    counted = sum(judged.past.values()) + judged.n_lost + judged.n_unmeasured
+    twice = " (some count more than once)" if counted > n_missed else ""
+    return f"{n_missed:,} missed: {', '.join(parts)}{twice}"
 
 
 def _all_rejected(each: Envelope) -> bool:
@@ -121,125 +184,6 @@ def _span(each: Envelope, tested: Sequence[float]) -> str:
     if len(tested) == 1:
         return load(each, tested[0])
     return f"{tested[0]:g}–{tested[-1]:g} {_UNITS.get(each.axis, 'req/s')}"
-
-
-def reasons(judged: Judged, objective: Objective) -> list[str]:
-    """Return what the verdicts of a run or set rest on, one short sentence each."""
-    share = text.share(judged.n_met / judged.n_offered if judged.n_offered else None)
-    said = [
-        f"{judged.n_met:,} of {judged.n_offered:,} offered requests met the objective ({share}; "
-        f"target {text.share(objective.attainment)})"
-    ]
-    if judged.n_open:
-        said.append(
-            f"{judged.n_open:,} were open when the run ended and could have gone either way"
-        )
-    if judged.n_no_cadence:
-        said.append(
-            f"{judged.n_no_cadence:,} answers are too short to have a cadence and pass its limit"
-        )
-    said += [why(judged.workload, judged, Asked.WORKLOAD, objective)]
-    said += [why(judged.traffic, judged, Asked.TRAFFIC, objective)]
-    if judged.steady is Steadiness.NOT_STEADY:
-        said.append("not steady: TTFT rises over the run, so percentiles depend on its length")
-    elif judged.steady is Steadiness.UNKNOWN:
-        said.append("steadiness unknown: it takes times and 300 requests")
-    if judged.is_behind and judged.slip is not None:
-        said.append(
-            f"the load generator fell behind its schedule (p99 "
-            f"{text.duration(judged.slip.p99_us / 1000)} late)"
-        )
-    return said
-
-
-def why(claim: Claim, judged: Judged, asked: Asked, objective: Objective) -> str:
-    """Return why one claim came out as it did."""
-    bounds = (
-        "no bounds"
-        if claim.low is None or claim.high is None
-        else f"between {text.share(claim.low)} and {text.share(claim.high)}"
-    )
-    effective = judged.effective
-    n_eff = text.significant(effective.n_eff) if effective else "0"
-    if effective and effective.n_accept < effective.n_eff:
-        n_eff += f" ({text.significant(effective.n_accept)} on longer blocks)"
-    deff = text.significant(effective.deff) if effective else "–"
-    needed = int(smallest_n(objective.attainment, verdicts.ACCEPT_LEVEL))
-    words = {
-        Why.BOUND: f"{bounds} ({_levels(asked)})",
-        Why.DETERMINISTIC: "a deterministic simulator: this run is the answer",
-        Why.STRADDLES: f"{bounds}: the target lies inside",
-        Why.OPEN_REQUESTS: "the open requests decide",
-        Why.TOO_FEW_EFFECTIVE: (
-            f"{n_eff} effective requests of {judged.n_offered:,} (design effect {deff}); accepting "
-            f"{text.share(objective.attainment)} takes {needed:,}"
-        ),
-        Why.NO_EFFECTIVE_SIZE: "no effective number of requests: arrivals unknown or too few",
-        Why.NOT_STEADY: "the run is not steady",
-        Why.TOO_FEW_RUNS: f"{len(judged.runs)} of the 3 replicates it takes",
-        Why.BEHIND_SCHEDULE: "the load generator fell behind its schedule",
-    }
-    return f"{CLAIMS[asked]}: {words[claim.why]}"
-
-
-def _levels(asked: Asked) -> str:
-    accept = verdicts.ACCEPT_LEVEL if asked is Asked.TRAFFIC else LEVEL
-    return f"one-sided, {accept:.3g} to accept and {LEVEL:.3g} to reject"
-
-
-def settles(judged: Judged, asked: Asked, objective: Objective) -> str | None:
-    """Return what would settle a doubt, with a command to paste; None where there is none."""
-    if judged.verdict(asked) is not Verdict.UNDECIDED:
-        return None
-    if asked is Asked.RUN:
-        return f"a run that lasts until its {judged.n_open:,} open requests have ended"
-    if asked is Asked.WORKLOAD:
-        return _settles_workload(judged, objective)
-    return _settles_traffic(judged, objective)
-
-
-def _settles_workload(judged: Judged, objective: Objective) -> str:
-    if judged.workload.why is Why.OPEN_REQUESTS:
-        return f"a run that lasts until its {judged.n_open:,} open requests have ended"
-    if judged.workload.why is Why.BEHIND_SCHEDULE:
-        return "a load generator that keeps its schedule (more client workers or hosts)"
-    needed = verdicts.settle_workload(judged.per_run, objective.attainment)
-    if needed is None:
-        return "no number of replicates: the mean is too close to the target"
-    more = max(1, needed - len(judged.runs))
-    return f"{more} more replicate{'s' * (more != 1)} of the same requests: {_again(judged, None)}"
-
-
-def _settles_traffic(judged: Judged, objective: Objective) -> str:
-    if judged.traffic.why is Why.NOT_STEADY:
-        return "a lower load: a queue that grows depends on how long it is watched"
-    if judged.traffic.why is Why.BEHIND_SCHEDULE:
-        return "a load generator that keeps its schedule (more client workers or hosts)"
-    if judged.effective is None:
-        return f"a run with send times and at least 300 requests: {_again(judged, 300)}"
-    size, reaches = judged.effective, judged.attained.low >= objective.attainment
-    counted = size.n_accept if reaches else size.n_eff
-    needed = verdicts.settle_traffic(judged.attained, size.n, counted, objective.attainment)
-    n = needed.at_this_share
-    if n is None or (reaches and needed.if_all_met > n):
-        n = needed.if_all_met
-    return f"about {n:,} requests of the same mix at this load: {_again(judged, n)}"
-
-
-def _again(judged: Judged, n_requests: int | None) -> str:
-    """Return a command that runs the load again, in the words of the harness that made the run."""
-    load = judged.load
-    if judged.run.harness == "vllm-bench":
-        rate = f" --request-rate {load.declared_rps:g}" if load.declared_rps else ""
-        if load.burstiness is not None and load.burstiness != 1:
-            rate += f" --burstiness {load.burstiness:g}"
-        cap = f" --max-concurrency {load.concurrency}" if load.concurrency else ""
-        count = f" --num-prompts {n_requests}" if n_requests else ""
-        return f"vllm bench serve …{rate}{cap}{count} --save-result --save-detailed"
-    if judged.run.harness == "vidur":
-        count = f" of {n_requests} requests" if n_requests else ""
-        return f"python -m vidur.main … with a trace{count}"
-    return "the same command" + (f" with {n_requests} requests" if n_requests else "")
 
 
 def trade(each: Trade) -> str:

@@ -4,7 +4,7 @@ Everything that does not depend on the limits is laid out once, in order of arri
 is one comparison per limit over contiguous numbers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,7 +23,8 @@ class Sheet:
     −infinity for an answer too short for the metric: the first keeps no limit, the second keeps
     all. `short` marks those answers by metric, where there are any. `least` holds, for the open
     requests alone, what each metric already came to at least; NaN where that is not known. `edges`
-    are the bounds of the ten blocks of arrivals, none where fewer than ten are known.
+    are the bounds of the ten blocks of arrivals, none where fewer than ten are known. `n_placed`
+    requests have a known arrival.
     """
 
     completed: Booleans
@@ -33,19 +34,40 @@ class Sheet:
     edges: tuple[int, ...]
     n: int
     n_open: int
+    n_placed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spells:
+    """Misses in a row, by arrival: how many such spells, and how many requests the longest holds.
+
+    `worst_tenth` counts from 1 and has `n_missed_worst` of the misses, the most of all tenths.
+    """
+
+    n_spells: int
+    longest: int
+    worst_tenth: int
+    n_missed_worst: int
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Requests of a run that met the limits, and the open ones that still may.
 
-    `by_block` are (offered, met) of the ten blocks of arrivals.
+    `by_block` are (offered, met) of the ten blocks of arrivals. `past` counts requests past each
+    limit, and one may be past several; `n_unmeasured` completed ones that lack a value with a
+    limit; `n_lost` those that ended without completing. `spells` is None where arrivals are not
+    known.
     """
 
     n_met: int
     n_no_cadence: int
     n_open: int
     by_block: tuple[tuple[int, int], ...]
+    past: dict[Metric, int]
+    n_unmeasured: int
+    n_lost: int
+    spells: Spells | None
 
 
 def sheet(
@@ -87,6 +109,7 @@ def sheet(
         edges=tuple(int(edge) for edge in edges) if n_placed >= N_BLOCKS else (),
         n=len(done),
         n_open=n_open,
+        n_placed=n_placed,
     )
 
 
@@ -98,7 +121,44 @@ def count(on: Sheet, limits: Mapping[Metric, float]) -> Counts:
     by_block = tuple(
         (end - start, int(np.count_nonzero(met[start:end]))) for start, end in pairwise(on.edges)
     )
-    return Counts(int(np.count_nonzero(met)), no_cadence, _still_open(on, limits), by_block)
+    return Counts(
+        n_met=int(np.count_nonzero(met)),
+        n_no_cadence=no_cadence,
+        n_open=_still_open(on, limits),
+        by_block=by_block,
+        past={metric: _past(on, metric, limit) for metric, limit in limits.items()},
+        n_unmeasured=_unmeasured(on, limits),
+        n_lost=on.n - int(np.count_nonzero(on.completed)) - on.n_open,
+        spells=_spells(met[: on.n_placed], by_block),
+    )
+
+
+def _past(on: Sheet, metric: Metric, limit: float) -> int:
+    """Count the requests past one limit: completed ones, and open ones that are past it already."""
+    past = np.count_nonzero((on.values[metric] > limit) & np.isfinite(on.values[metric]))
+    if metric in on.least:
+        past += np.count_nonzero(on.least[metric] > limit)
+    return int(past)
+
+
+def _unmeasured(on: Sheet, limits: Mapping[Metric, float]) -> int:
+    unknown = [on.completed & np.isposinf(on.values[metric]) for metric in limits]
+    return int(np.count_nonzero(np.logical_or.reduce(unknown))) if unknown else 0
+
+
+def _spells(met: Booleans, by_block: Sequence[tuple[int, int]]) -> Spells | None:
+    """Return the runs of misses in order of arrival."""
+    if not by_block:
+        return None
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], ~met, [False])).astype(np.int8)))
+    lengths = edges[1::2] - edges[::2]
+    missed = [offered - n_met for offered, n_met in by_block]
+    return Spells(
+        n_spells=len(lengths),
+        longest=int(lengths.max(initial=0)),
+        worst_tenth=1 + int(np.argmax(missed)),
+        n_missed_worst=max(missed),
+    )
 
 
 def _met(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:

@@ -12,6 +12,7 @@ from headway.stats.intervals import LEVEL
 
 MIN_RUNS = 3
 BAND = 0.05
+SHARE_BAND = 0.01
 
 
 class Difference(StrEnum):
@@ -28,6 +29,16 @@ class Ratio:
     """B over A, with a 95% interval and the p-value of "no difference"."""
 
     ratio: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShareDifference:
+    """B minus A as a share of requests, with a 95% interval and the p-value of "no difference"."""
+
+    difference: float
     low: float
     high: float
     p: float
@@ -87,20 +98,57 @@ def judge_difference(found: Ratio | None, band: float = BAND) -> Difference:
     return Difference.UNDECIDED
 
 
-def mcnemar(n_only_a: int, n_only_b: int) -> float:
-    """Return the exact p-value that A and B succeed equally often, from the pairs that disagree.
+def share_difference(
+    a: ArrayLike, b: ArrayLike, n_requests: int, level: float = LEVEL
+) -> ShareDifference | None:
+    """Compare the shares of requests that met the objective in replicated runs.
+
+    Parameters
+    ----------
+    a, b
+        Shapes (k,) and (m,): one share for each run.
+    n_requests
+        Requests of a run. The spread within a side counts as one request at least: runs that agree
+        exactly still could have differed by one.
+
+    Returns
+    -------
+    ShareDifference or None
+        None with fewer than three runs on a side.
 
     Notes
     -----
-    McNemar (1947), exact: the pairs that succeeded on one side only are binomial(n, ½). 1 where no
-    pair disagrees. Within one pair of runs it says nothing about other runs.
+    Welch (1947) on the shares themselves.
     """
-    n = n_only_a + n_only_b
-    return float(stats.binomtest(n_only_a, n, 0.5).pvalue) if n else 1.0
+    shares = [np.asarray(x, float) for x in (a, b)]
+    if min(len(x) for x in shares) < MIN_RUNS or n_requests < 1:
+        return None
+    of_means = [max(float(x.var(ddof=1)), 1 / n_requests**2) / len(x) for x in shares]
+    error = float(np.sqrt(sum(of_means)))
+    df = sum(of_means) ** 2 / sum(
+        v**2 / (len(x) - 1) for v, x in zip(of_means, shares, strict=True)
+    )
+    difference = float(shares[1].mean() - shares[0].mean())
+    half = float(stats.t.ppf((1 + level) / 2, df)) * error
+    p = float(2 * stats.t.sf(abs(difference) / error, df))
+    return ShareDifference(difference, difference - half, difference + half, p)
+
+
+def judge_share(found: ShareDifference | None, band: float = SHARE_BAND) -> Difference:
+    """Judge a difference of shares, more is better, by a band of one percentage point."""
+    if found is None:
+        return Difference.UNDECIDED
+    if found.low > band:
+        return Difference.BETTER
+    if found.high < -band:
+        return Difference.WORSE
+    if found.low >= -band and found.high <= band:
+        return Difference.NO_MEANINGFUL_DIFFERENCE
+    return Difference.UNDECIDED
 
 
 def false_discovery(p: Sequence[float]) -> tuple[float, ...]:
-    """Return p-values of secondary metrics adjusted for how many there are.
+    """Return p-values adjusted for how many there are.
 
     Notes
     -----

@@ -273,7 +273,7 @@ def _effective(
     ratios = [ratio for part in parts for ratio in (part.ranks, part.in_flight)]
     longer = [ratio for part in parts for ratio in (part.long_ranks, part.long_in_flight)]
     deff = max(1.0, of_met, *ratios)
-    return Effective(n, deff, n / deff / _few_blocks(1), max(1.0, long_of_met, *longer))
+    return Effective(n, deff, n / deff / few_blocks(1), max(1.0, long_of_met, *longer))
 
 
 def pool_replicates(runs: Sequence[Effective]) -> Effective:
@@ -298,10 +298,10 @@ def pool_draws(runs: Sequence[Effective]) -> Effective:
     n = sum(run.n for run in runs)
     deff = float(np.mean([run.deff for run in runs]))
     longer = float(np.mean([run.long_deff for run in runs]))
-    return Effective(n, deff, n / deff / _few_blocks(len(runs)), longer)
+    return Effective(n, deff, n / deff / few_blocks(len(runs)), longer)
 
 
-def _few_blocks(n_runs: int) -> float:
+def few_blocks(n_runs: int) -> float:
     """Return (t / z)² at 0.975: the price of a variance estimated from n_runs · 9 differences."""
     quantile = stats.t.ppf(0.975, n_runs * (N_BLOCKS - 1)) / stats.norm.ppf(0.975)
     return float(quantile) ** 2

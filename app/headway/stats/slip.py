@@ -23,6 +23,7 @@ class Slip:
     max_us: float
     late_share: float
     behind: bool
+    early: bool = False
 
 
 def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | None) -> Slip | None:

@@ -10,12 +10,11 @@ from headway.analyses.changes import FieldPair
 from headway.analyses.classes import Split
 from headway.analyses.comparability import Part
 from headway.analyses.comparison import Claimed, Comparison, Question
-from headway.analyses.replicated import Tested
 from headway.analyses.sides import Side
 from headway.figures import compare as figures
 from headway.figures import comparison_words as words
 from headway.figures import distribution as distributions
-from headway.figures import text, theme
+from headway.figures import replicated_words, text, theme
 from headway.model import Metric, Selection
 from headway.studies import Study
 from headway.web import parts, state
@@ -132,7 +131,7 @@ def transitions(found: Comparison) -> None:
             f"Requests of {found.n_pairs_of_runs} pairs of runs, in order; a run without a partner "
             "is left out."
         )
-    for each in found.mcnemar:
+    for each in found.discordant:
         st.caption(state.escape(words.discordant(each)))
 
 
@@ -272,21 +271,8 @@ def tests(found: Comparison) -> None:
         return
     st.subheader("Repeatable differences")
     parts.table(
-        pl.DataFrame([_tested(each) for each in found.tests]),
+        pl.DataFrame([replicated_words.tested(each) for each in found.tests]),
     )
-
-
-def _tested(each: Tested) -> dict[str, str]:
-    ratio = each.ratio
-    return {
-        "metric": text.METRIC_NAMES[each.metric],
-        "percentile": text.percentile(each.share),
-        "B ÷ A": "not tested" if ratio is None else f"{ratio.ratio:.3f}",
-        "interval": "–" if ratio is None else f"{ratio.low:.3f} to {ratio.high:.3f}",
-        "p": "–" if ratio is None else f"{ratio.p:.3g}",
-        "adjusted p": "–" if each.q is None else f"{each.q:.3g}",
-        "verdict": words.DIFFERENCES[each.verdict],
-    }
 
 
 def requests(found: Comparison) -> None:

@@ -10,8 +10,8 @@ import streamlit as st
 from headway.analyses import envelope, load_curves, naming
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, OFFERED, Envelope
+from headway.figures import answers, text, verdict_reasons, verdicts
 from headway.figures import envelope as figures
-from headway.figures import text, verdicts
 from headway.model import Metric, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Verdict
@@ -130,37 +130,35 @@ def table(judged: list[Judged], edited: Edited) -> None:
     parts.table(pl.DataFrame(rows, infer_schema_length=None))
     with st.expander("The reasons under each verdict"):
         for each in judged:
-            said = verdicts.reasons(each, edited.objective)
+            said = verdict_reasons.reasons(each, edited.objective)
             lines = "\n".join(f"- {state.escape(reason)}" for reason in said)
             st.markdown(f"**{state.escape(each.title)}**\n{lines}")
 
 
 def _row(each: Judged, edited: Edited) -> dict[str, str]:
-    settled = verdicts.settles(each, edited.asked, edited.objective)
+    settled = verdict_reasons.settlements(each, edited.objective)
     notes = [] if each.steady is Steadiness.STEADY else [_STEADY_WORDS[each.steady]]
     if each.is_behind:
         notes.append("load generator behind its schedule")
     return {
         "run": state.escape(each.title),
-        "met / offered": state.escape(
-            f"{each.n_met:,} / {each.n_offered:,}"
-            + (f" ({each.n_open:,} open)" if each.n_open else "")
+        "met": state.escape(
+            f"{verdicts.met(each)}" + (f" ({each.n_open:,} open)" if each.n_open else "")
         ),
-        "in this run": f"{verdicts.IN_RUN_MARKS[each.in_run]} {each.in_run.value}",
+        "missed by": state.escape(verdicts.missed_by(each) or "–"),
+        "in the run": f"{verdicts.IN_RUN_MARKS[each.in_run]} {each.in_run.value}",
         "repeatable on this workload": _claim(each, Asked.WORKLOAD),
         "for traffic like this": _claim(each, Asked.TRAFFIC),
-        "n\\_eff": f"{each.effective.n_eff:.0f}" if each.effective else "–",
+        "reach": state.escape(answers.reach(each)),
         "notes": state.escape(", ".join(notes) or "–"),
-        "what would settle it": state.escape(settled or "–"),
+        "what would settle it": "  \n".join(state.escape(line) for line in settled) or "–",
     }
 
 
 def _claim(each: Judged, asked: Asked) -> str:
-    claim = each.workload if asked is Asked.WORKLOAD else each.traffic
-    words = f"{verdicts.MARKS[claim.verdict]} {verdicts.WORDS[claim.verdict]}"
-    if claim.low is None or claim.high is None or claim.low == claim.high:
-        return words
-    return f"{words}  \n:gray[{text.share(claim.low)}–{text.share(claim.high)}]"
+    words = f"{verdicts.MARKS[each.verdict(asked)]} {verdicts.WORDS[each.verdict(asked)]}"
+    bound = verdict_reasons.bound(each, asked)
+    return words if bound is None else f"{words}  \n:gray[{state.escape(bound)}]"
 
 
 def other_cadence(judged: list[Judged], selection: Selection, edited: Edited) -> None:
