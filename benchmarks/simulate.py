@@ -1,199 +1,93 @@
-"""How often is a verdict about traffic wrong? Simulated servers whose long-run answer is known.
+"""How often is a verdict about traffic wrong? Simulated traffic whose long-run answer is known.
 
     python benchmarks/simulate.py --repeats 2000 --jobs 2 --write
 
-prints the table of docs/error-rates.md; `--write` also puts it there and into the module that the
-Methods page reads. The same seed and number of repeats give the same table.
+makes the tables of docs/error-rates.md and of the Methods page; `--only NAME` makes the rows of one
+generator. The same seed and repeats give the same rows.
 
-Each server is simulated in many independent runs, advanced side by side as rows of an array. A run
-starts empty and its first requests are left out, so that the measured ones see the long-run state.
-A limit is "at the boundary" when, in the long run, exactly the target share of requests meets it;
-accepting there is a coin that should fall the wrong way in at most 5% of runs. Limits come from
-calibration runs of their own.
+A limit is "at the boundary" when, in the long run, exactly the target share of requests meets it:
+every acceptance there is a false one. A generator's clustering C is its largest design effect over
+windows of up to ten times the run, measured on long runs of its own. The promise is about the
+acceptances whose reach is at least C; those with any reach are printed beside them.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+import published
+from generators import GENERATORS, Booleans, Floats, Generator, Runs
 
-from headway.analyses.error_rates import ErrorRate
-from headway.stats.effective import effective, in_flight, latency_parts
-from headway.stats.intervals import (
-    EARLY_STOPPING_LEVEL,
-    allowed_failures,
-    order_statistic_ranks,
+from headway.stats.effective import (
+    N_LONG_BLOCKS,
+    block_ratio_of_counts,
+    blocks,
+    effective,
+    effective_of_metric,
+    few_blocks,
+    in_flight,
+    latency_parts,
 )
-from headway.stats.steadiness import Steadiness, steadiness
-from headway.stats.verdicts import ACCEPT_LEVEL, Attained, Verdict, traffic
+from headway.stats.intervals import LEVEL, Side, clopper_pearson, order_statistic_ranks
+from headway.stats.reach import bears
+from headway.stats.steadiness import steadiness
+from headway.stats.verdicts import Attained, Verdict, traffic
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "error-rates.md"
-MODULE = ROOT / "app" / "headway" / "analyses" / "error_rates.py"
-
-SEED = 20_261_129
-LENGTHS = (1000, 4000)
+SEED = 20_261_201
+LENGTHS = (500, 2000, 10_000)
 TARGETS = (0.90, 0.95, 0.99)
-N_WARMUP = 3000
-CHUNK = 125  # runs advanced side by side
+POWER_SHARE, REJECT_SHARE, POWER_TARGET = 0.99, 0.85, 0.95
+SHARES = (REJECT_SHARE, *TARGETS)
+SPELLS = (10, 30)
+CHUNK = 250
+N_LONG, LONG_ROWS = 100_000, 96
+# Power and coverage need fewer runs than a rate of 5%: those of the first chunks.
+POWER_CHUNKS, REJECT_CHUNKS = 2, 1
+WINDOWS = tuple(int(w) for w in np.unique(np.geomspace(1, N_LONG, 41).astype(int)))
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Simulated runs, one in each row; times of one unit. `metrics` begins with the TTFT."""
+class Cell:
+    """A target, and the share that the traffic attains."""
 
-    arrival: Floats
-    end: Floats
-    metrics: tuple[Floats, ...]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server under a load, as a function from a generator, runs and requests to runs."""
-
-    name: str
-    simulate: Callable[[np.random.Generator, int, int], Runs]
+    target: float
+    share: float
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits on each metric that a known long-run share of requests meets."""
-
-    at: tuple[float, ...]
-    above: tuple[float, ...]
-    below: tuple[float, ...]
-    percentile: float  # long-run percentile of the last metric, at the target share
-
-
-# --- Servers -----------------------------------------------------------------------------------
-
-
-def first_come(
-    rng: np.random.Generator, n_runs: int, n: int, *, slots: int, load: float, shape: float
-) -> Runs:
-    """Serve in order of arrival on identical slots; lognormal services of mean 1 and sigma 1.
-
-    Gaps between arrivals are gamma with this shape (1 is Poisson, 0.25 has a coefficient of
-    variation of 2). TTFT is the wait for a slot.
-    """
-    gaps = rng.gamma(shape, 1 / (shape * load * slots), (n_runs, n))
-    service = rng.lognormal(-0.5, 1, (n_runs, n))
-    return serve(np.cumsum(gaps, axis=1), service, slots)
-
-
-def serve(arrival: Floats, service: Floats, slots: int) -> Runs:
-    """Serve each row of requests in order of arrival on its own slots."""
-    wait, free = np.empty(arrival.shape), np.zeros((len(arrival), slots))
-    rows = np.arange(len(arrival))
-    for i in range(arrival.shape[1]):
-        slot = free.argmin(axis=1)
-        start = np.maximum(arrival[:, i], free[rows, slot])
-        free[rows, slot] = start + service[:, i]
-        wait[:, i] = start - arrival[:, i]
-    return Runs(arrival, arrival + wait + service, (wait,))
-
-
-BASE_MS, PER_REQUEST_MS, PER_PROMPT_MS = 10.0, 1.0, 4.0
-BATCH_CAP, MEAN_OUTPUT = 64, 50
-
-
-class Batching:
-    """Continuous batching: every iteration gives each request of the batch one token.
-
-    Requests join in order of arrival as soon as the batch has room. An iteration takes 10 ms, 1 ms
-    for each request in the batch and about 4 ms for each prompt that joins, so that the cadence of
-    all grows with the batch. Answers have a geometric number of tokens, 50 on average; prompts cost
-    a lognormal time. The metrics are TTFT and mean time per output token.
-    """
-
-    def __init__(self, rng: np.random.Generator, n_runs: int, n: int, rate_per_ms: float) -> None:
-        shape = (n_runs, n)
-        self.arrival = np.cumsum(rng.exponential(1 / rate_per_ms, shape), axis=1)
-        self.output = 1 + rng.geometric(1 / (MEAN_OUTPUT - 1), shape)
-        self.prompt_ms = PER_PROMPT_MS * rng.lognormal(-0.5, 1, shape)
-        self.first, self.last = np.full(shape, np.nan), np.full(shape, np.nan)
-        self.left = np.zeros((n_runs, BATCH_CAP), dtype=np.int64)  # tokens still to come
-        self.who = np.zeros((n_runs, BATCH_CAP), dtype=np.int64)
-        self.clock = np.zeros(n_runs)
-        self.next = np.zeros(n_runs, dtype=np.int64)
-        self.rows = np.arange(n_runs)
-
-    def run(self) -> Runs:
-        """Advance every run, an iteration at a time, until all requests are answered."""
-        while np.isnan(self.last).any() if self.next.min() == self.output.shape[1] else True:
-            self.iterate()
-        spread = (self.last - self.first) / (self.output - 1)
-        return Runs(self.arrival, self.last, (self.first - self.arrival, spread))
-
-    def iterate(self) -> None:
-        """Let requests join, then give every request of the batch a token."""
-        n = self.output.shape[1]
-        coming = self.arrival[self.rows, np.minimum(self.next, n - 1)]
-        idle = ~self.left.any(axis=1) & (self.next < n)
-        self.clock = np.where(idle, np.maximum(self.clock, coming), self.clock)
-        joined_ms = self.join()
-        active = self.left > 0
-        size = active.sum(axis=1)
-        step = BASE_MS + PER_REQUEST_MS * size + joined_ms
-        self.clock = self.clock + np.where(size > 0, step, 0)
-        self.left -= active
-        done_run, done_slot = np.nonzero(active & (self.left == 0))
-        self.last[done_run, self.who[done_run, done_slot]] = self.clock[done_run]
-        new_run, new_slot = np.nonzero(active & (self.left == self.of_slots(self.output) - 1))
-        self.first[new_run, self.who[new_run, new_slot]] = self.clock[new_run]
-
-    def of_slots(self, values: Integers) -> Integers:
-        """Return a request's value for every slot."""
-        return values[self.rows[:, None], self.who]
-
-    def join(self) -> Floats:
-        """Put requests that have arrived into free slots; return the time their prompts take."""
-        n = self.output.shape[1]
-        taken = np.zeros(len(self.rows))
-        while True:
-            who = np.minimum(self.next, n - 1)
-            slot = self.left.argmin(axis=1)
-            can = (self.next < n) & (self.arrival[self.rows, who] <= self.clock)
-            can &= self.left[self.rows, slot] == 0
-            if not can.any():
-                return taken
-            run, request = self.rows[can], who[can]
-            self.left[run, slot[can]] = self.output[run, request]
-            self.who[run, slot[can]] = request
-            taken[can] += self.prompt_ms[run, request]
-            self.next[can] += 1
-
-
-def batching(rng: np.random.Generator, n_runs: int, n: int, *, load: float) -> Runs:
-    """Offer a share of what the batching server can carry with a full batch."""
-    full_ms = BASE_MS + PER_REQUEST_MS * BATCH_CAP
-    per_request_ms = MEAN_OUTPUT * full_ms / BATCH_CAP + PER_PROMPT_MS
-    return Batching(rng, n_runs, n, load / per_request_ms).run()
-
-
-SERVERS = (
-    Server("M/G/1, load 0.8", partial(first_come, slots=1, load=0.8, shape=1)),
-    Server("G/G/16, load 0.8, bursty", partial(first_come, slots=16, load=0.8, shape=0.25)),
-    Server("M/G/32, load 0.9", partial(first_come, slots=32, load=0.9, shape=1)),
-    Server("continuous batching, load 0.8", partial(batching, load=0.8)),
+CELLS = (
+    *(Cell(target, target) for target in TARGETS),
+    Cell(POWER_TARGET, POWER_SHARE),
+    Cell(POWER_TARGET, REJECT_SHARE),
 )
 
 
-# --- One cell ----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Known:
+    """What the long runs of a generator tell: limits by share, and clustering by share and length.
+
+    `percentiles` are those of the last metric at the shares of the targets.
+    """
+
+    limits: dict[float, tuple[float, ...]]
+    clustering: dict[tuple[float, int], float]
+    percentiles: dict[float, float]
 
 
-def generator(seed: int, server: int, purpose: int, chunk: int) -> np.random.Generator:
-    """Return the generator of one chunk of runs."""
-    return np.random.default_rng(np.random.SeedSequence([seed, server, purpose, chunk]))
+def rng(place: int, purpose: int, chunk: int, seed: int = SEED) -> np.random.Generator:
+    """Return the random generator of one chunk of runs."""
+    return np.random.default_rng(np.random.SeedSequence([seed, place, purpose, chunk]))
+
+
+def made(of: Generator, generator: np.random.Generator, n_runs: int, n: int, share: float) -> Runs:
+    """Make runs, without the warm-up in which a server fills."""
+    runs = of.simulate(generator, n_runs, of.n_warmup + n, share)
+    after = slice(of.n_warmup, None)
+    metrics = tuple(metric[:, after] for metric in runs.metrics)
+    return Runs(runs.arrival[:, after], runs.end[:, after], metrics)
 
 
 def limits_for(metrics: Sequence[Floats], share: float) -> tuple[float, ...]:
@@ -206,216 +100,258 @@ def limits_for(metrics: Sequence[Floats], share: float) -> tuple[float, ...]:
     return limit, float(np.quantile(second[kept], share / kept.mean()))
 
 
-def calibrate(metrics: Sequence[Floats], target: float) -> Limits:
-    """Return limits at the boundary, well above it (a fifth of the misses) and below (three)."""
-    miss = 1 - target
-    return Limits(
-        at=limits_for(metrics, target),
-        above=limits_for(metrics, 1 - miss / 5),
-        below=limits_for(metrics, 1 - 3 * miss),
-        percentile=float(np.quantile(metrics[-1], target)),
-    )
+def meets(metrics: Sequence[Floats], limits: Sequence[float]) -> Booleans:
+    """Tell which requests keep every limit; a lost one keeps none."""
+    return np.logical_and.reduce([m <= limit for m, limit in zip(metrics, limits, strict=True)])
 
 
-NAMES = (
-    "attained accept reject covered naive early_stopping percentile accept_above reject_below "
-    "n_eff possible steady"
-).split()
+def largest_effects(met: Booleans, share: float) -> dict[int, float]:
+    """Return the largest design effect over windows of up to ten times each length.
+
+    The variance is about the true share, over every whole window of each row.
+    """
+    total = np.cumsum(np.pad(met, ((0, 0), (1, 0))), axis=1, dtype=np.int64)
+    effects = {}
+    for window in WINDOWS:
+        starts = np.arange(0, met.shape[1] - window + 1, window)
+        means = (total[:, starts + window] - total[:, starts]) / window
+        effects[window] = float(np.mean((means - share) ** 2) * window / (share * (1 - share)))
+    return {n: max(e for window, e in effects.items() if window <= 10 * n) for n in LENGTHS}
+
+
+def learn(place: int, seed: int = SEED) -> Known:
+    """Return what long runs of a generator tell."""
+    of = GENERATORS[place]
+    limits, clustering, percentiles = {}, {}, {}
+    runs = made(of, rng(place, 0, 0, seed), LONG_ROWS, N_LONG, 0.5) if of.is_server else None
+    for share in SHARES:
+        if runs is None:
+            one = made(of, rng(place, 0, 0, seed), LONG_ROWS, N_LONG, share)
+            limits[share] = (np.finfo(float).max,)
+            met, true_share = meets(one.metrics, limits[share]), share
+        else:
+            limits[share] = limits_for(runs.metrics, share)
+            met = meets(runs.metrics, limits[share])
+            true_share = float(met.mean())
+            percentiles[share] = float(np.quantile(runs.metrics[-1], share))
+        for n, effect in largest_effects(met, true_share).items():
+            clustering[share, n] = effect
+    return Known(limits, clustering, percentiles)
+
+
+# --- Judging -------------------------------------------------------------------------------------
+
+
+def judge_all(runs: Runs, n: int, cell: Cell, limits: tuple[float, ...]) -> list[Verdict]:
+    """Judge the beginnings of runs by the full rule.
+
+    Most runs at the boundary cannot be decided whatever their latencies look like. They are left
+    out first by what they miss and how the misses cluster, which is the same bound on less.
+    """
+    metrics = [metric[:, :n] for metric in runs.metrics]
+    met = meets(metrics, limits)
+    n_missed = n - met.sum(axis=1)
+    edges = np.cumsum(blocks(n)) - blocks(n)
+    counts = np.add.reduceat(met, edges, axis=1)
+    verdicts = []
+    for row in range(len(met)):
+        ten = block_ratio_of_counts(counts[row], blocks(n))
+        five = block_ratio_of_counts(
+            counts[row].reshape(N_LONG_BLOCKS, -1).sum(1), blocks(n).reshape(N_LONG_BLOCKS, -1).sum(1)
+        )
+        least = few_blocks(1) * max(1.0, ten, five)
+        trials = n / (few_blocks(1) * max(1.0, ten))
+        share = 1 - n_missed[row] / n
+        high = clopper_pearson(share * trials, trials, LEVEL, Side.UPPER)[1]
+        if bears(n, n_missed[row], cell.target, least) or high < cell.target:
+            verdicts.append(judge(runs, row, n, cell, met[row]))
+        else:
+            verdicts.append(Verdict.UNDECIDED)
+    return verdicts
 
 
 def judge(
-    metrics: Sequence[Floats], flying: Integers, target: float, limits: Limits
-) -> list[float]:
-    """Judge one run at one target; the values are those of `NAMES`."""
-    n = len(flying)
+    runs: Runs, row: int, n: int, cell: Cell, met: Booleans, spell: float = 0.0
+) -> Verdict:
+    """Judge the beginning of one run as the product does."""
+    flying = in_flight(runs.arrival[row, :n], runs.end[row, :n])
+    metrics = [metric[row, :n] for metric in runs.metrics]
+    size = effective([latency_parts(metric, flying) for metric in metrics], met)
+    share = float(met.mean())
     steady = steadiness(metrics[0])
-    parts = [latency_parts(metric, flying) for metric in metrics]
-
-    def claim(chosen: tuple[float, ...]) -> tuple[float, float, Verdict, float, float]:
-        met = np.all([m <= limit for m, limit in zip(metrics, chosen, strict=True)], axis=0)
-        size = effective(parts, met)
-        if size is None:
-            raise ValueError(f"{n} requests are too few")
-        share = float(met.mean())
-        found = traffic(Attained(share, share), size.n_eff, target, steady, size.n_accept)
-        return share, size.n_eff, found.verdict, found.low or 0.0, found.high or 0.0
-
-    share, n_eff, verdict, low, high = claim(limits.at)
-    failures = round((1 - share) * n)
-    whole = effective(parts[-1:], np.ones(n))
-    ranks = order_statistic_ranks(whole.n_eff if whole else n, n, target)
-    ordered = np.sort(metrics[-1])
-    below = ranks[0] is None or ordered[ranks[0] - 1] <= limits.percentile
-    above = ranks[1] is None or ordered[ranks[1] - 1] >= limits.percentile
-    possible = effective(parts, np.ones(n))
-    return [
-        share,
-        verdict is Verdict.ACCEPTED,
-        verdict is Verdict.REJECTED,
-        low <= target <= high,
-        bool(failures <= allowed_failures(n, target, ACCEPT_LEVEL)),
-        bool(failures <= allowed_failures(n, target, EARLY_STOPPING_LEVEL)),
-        below and above,
-        claim(limits.above)[2] is Verdict.ACCEPTED,
-        claim(limits.below)[2] is Verdict.REJECTED,
-        n_eff,
-        possible is not None and target**possible.n_accept <= 1 - ACCEPT_LEVEL,
-        steady is not Steadiness.NOT_STEADY,
-    ]
+    return traffic(Attained(share, share), size, cell.target, steady, spell).verdict
 
 
-def chunk_of_cells(
-    seed: int, server: int, limits: dict[float, Limits], chunk: int, n_runs: int
-) -> NDArray[np.float64]:
-    """Judge one chunk of runs in every cell; shape (lengths, targets, runs, names)."""
-    rng = generator(seed, server, 1, chunk)
-    runs = SERVERS[server].simulate(rng, n_runs, N_WARMUP + max(LENGTHS))
-    found = np.empty((len(LENGTHS), len(TARGETS), n_runs, len(NAMES)))
-    for row in range(n_runs):
-        flying = in_flight(runs.arrival[row], runs.end[row])
-        for i, n in enumerate(LENGTHS):
-            part = slice(N_WARMUP, N_WARMUP + n)
-            metrics = [metric[row, part] for metric in runs.metrics]
-            for j, target in enumerate(TARGETS):
-                found[i, j, row] = judge(metrics, flying[part], target, limits[target])
+def covers(runs: Runs, n: int, target: float, percentile: float) -> list[bool]:
+    """Tell in which runs the 95% interval of a percentile covers the long-run one."""
+    found = []
+    for row in range(len(runs.arrival)):
+        metric = runs.metrics[-1][row, :n]
+        flying = in_flight(runs.arrival[row, :n], runs.end[row, :n])
+        size = effective_of_metric(latency_parts(metric, flying), n)
+        ranks = order_statistic_ranks(size.n_eff if size else n, n, target)
+        ordered = np.sort(metric)
+        below = ranks[0] is None or ordered[ranks[0] - 1] <= percentile
+        above = ranks[1] is None or ordered[ranks[1] - 1] >= percentile
+        found.append(bool(below and above))
     return found
 
 
-def calibration(seed: int, server: int, chunk: int, n_runs: int) -> list[Floats]:
-    """Return the measured requests of one chunk of calibration runs, by metric."""
-    runs = SERVERS[server].simulate(generator(seed, server, 0, chunk), n_runs, N_WARMUP + 8000)
-    return [metric[:, N_WARMUP:].ravel() for metric in runs.metrics]
+def is_judged(cell: Cell, chunk: int) -> bool:
+    """Tell whether a chunk counts for a cell."""
+    if cell.share == cell.target:
+        return True
+    return chunk < (POWER_CHUNKS if cell.share > cell.target else REJECT_CHUNKS)
 
 
-# --- All cells ---------------------------------------------------------------------------------
+NAMES = ("attained", "accept", "accept_within", "reject", "naive")
 
 
-def chunks(repeats: int) -> list[int]:
-    """Return the sizes of the chunks that the repeats are simulated in."""
-    return [min(CHUNK, repeats - start) for start in range(0, repeats, CHUNK)]
+def chunk_of(place: int, known: Known, seed: int, chunk: int, n_runs: int) -> dict[str, object]:
+    """Judge one chunk of runs in every cell: counts by length and cell."""
+    of = GENERATORS[place]
+    made_of: dict[float, Runs] = {}
+    for share in SHARES:
+        if of.is_server and made_of:
+            made_of[share] = next(iter(made_of.values()))
+        elif any(is_judged(cell, chunk) for cell in CELLS if cell.share == share):
+            made_of[share] = made(of, rng(place, 1, chunk, seed), n_runs, max(LENGTHS), share)
+    rates = np.zeros((len(LENGTHS), len(CELLS), len(NAMES)))
+    covered = np.zeros((len(LENGTHS), len(TARGETS), 2))
+    spells = np.zeros((len(LENGTHS), len(SPELLS)))
+    for i, n in enumerate(LENGTHS):
+        for j, cell in enumerate(CELLS):
+            if not is_judged(cell, chunk):
+                continue
+            runs, limits = made_of[cell.share], known.limits[cell.share]
+            verdicts = judge_all(runs, n, cell, limits)
+            accepted = np.array([each is Verdict.ACCEPTED for each in verdicts])
+            rejected = np.array([each is Verdict.REJECTED for each in verdicts])
+            met = meets([metric[:, :n] for metric in runs.metrics], limits)
+            n_missed = n - met.sum(axis=1)
+            within = bears(n, n_missed, cell.target, known.clustering[cell.share, n])
+            naive = bears(n, n_missed, cell.target, 1.0)
+            counts = (met.mean(axis=1), accepted, accepted & within, rejected, naive)
+            rates[i, j] = [column.sum() for column in counts]
+            if cell.share == POWER_SHARE and cell.target == POWER_TARGET and place == 0:
+                for k, spell in enumerate(SPELLS):
+                    spells[i, k] = sum(
+                        judge(runs, row, n, cell, met[row], spell) is Verdict.ACCEPTED
+                        for row in range(n_runs)
+                        if accepted[row]
+                    )
+        if of.is_server and chunk == 0:
+            for j, target in enumerate(TARGETS):
+                hits = covers(made_of[target], n, target, known.percentiles[target])
+                covered[i, j] = sum(hits), len(hits)
+    return {"rates": rates, "covered": covered, "spells": spells, "n": n_runs}
 
 
-def simulate(
-    repeats: int, seed: int = SEED, jobs: int = 1, servers: Sequence[int] = range(len(SERVERS))
-) -> list[ErrorRate]:
-    """Return the error rates of every cell of these servers."""
-    with ProcessPoolExecutor(jobs) as pool:
-        return [rate for server in servers for rate in _of_server(pool, server, repeats, seed)]
+# --- Rows ----------------------------------------------------------------------------------------
 
 
-def _of_server(pool: ProcessPoolExecutor, server: int, repeats: int, seed: int) -> list[ErrorRate]:
-    sizes = chunks(repeats)
-    each = range(len(sizes))
-    samples = list(pool.map(partial(calibration, seed, server), each, sizes))
-    metrics = [np.concatenate(parts) for parts in zip(*samples, strict=True)]
-    limits = {target: calibrate(metrics, target) for target in TARGETS}
-    work = partial(chunk_of_cells, seed, server, limits)
-    found = np.concatenate(list(pool.map(work, each, sizes)), axis=2)
-    return [
-        summary(SERVERS[server].name, n, target, found[i, j])
-        for i, n in enumerate(LENGTHS)
-        for j, target in enumerate(TARGETS)
-    ]
-
-
-def summary(server: str, n: int, target: float, values: Floats) -> ErrorRate:
-    """Return a cell's rates, rounded as they are printed."""
-    by_name = dict(zip(NAMES, values.T, strict=True))
-    mean = {name: round(float(column.mean()), 4) for name, column in by_name.items()}
-    return ErrorRate(
-        server=server,
-        n=n,
-        target=target,
-        repeats=len(values),
-        attained=mean["attained"],
-        false_accept=mean["accept"],
-        naive_false_accept=mean["naive"],
-        early_stopping_false_accept=mean["early_stopping"],
-        false_reject=mean["reject"],
-        coverage=mean["covered"],
-        percentile_coverage=mean["percentile"],
-        accepts_above=mean["accept_above"],
-        rejects_below=mean["reject_below"],
-        n_eff=round(float(np.median(by_name["n_eff"])), 1),
-        acceptable=mean["possible"],
-        flagged=round(1 - mean["steady"], 4),
+def simulate(place: int, repeats: int, seed: int = SEED, jobs: int = 1) -> dict[str, list[published.Row]]:
+    """Return the rows of one generator: at the boundary, and away from it."""
+    known = learn(place, seed)
+    sizes = [min(CHUNK, repeats - start) for start in range(0, repeats, CHUNK)]
+    work = partial(chunk_of, place, known, seed)
+    if jobs > 1:
+        with ProcessPoolExecutor(jobs) as pool:
+            parts = list(pool.map(work, range(len(sizes)), sizes))
+    else:
+        parts = [work(chunk, size) for chunk, size in enumerate(sizes)]
+    n_judged = np.array(
+        [
+            sum(size for chunk, size in enumerate(sizes) if is_judged(cell, chunk))
+            for cell in CELLS
+        ]
     )
+    rates = sum(part["rates"] for part in parts) / n_judged[:, None]
+    covered = sum(part["covered"] for part in parts)
+    spells = sum(part["spells"] for part in parts) / n_judged[len(TARGETS)]
+    of = GENERATORS[place]
+    boundary, power = [], []
+    for i, n in enumerate(LENGTHS):
+        for j, target in enumerate(TARGETS):
+            rate = dict(zip(NAMES, (round(float(x), 4) for x in rates[i, j]), strict=True))
+            hits, tried = covered[i, j]
+            boundary.append(
+                {
+                    "traffic": of.name, "family": of.family, "n": n, "target": target,
+                    "repeats": repeats,
+                    "clustering": round(known.clustering[target, n], 2),
+                    "attained": rate["attained"],
+                    "false_accept_within": rate["accept_within"],
+                    "false_accept": rate["accept"],
+                    "false_reject": rate["reject"],
+                    "naive_false_accept": rate["naive"],
+                    "percentile_coverage": round(float(hits / tried), 3) if tried else None,
+                }
+            )  # fmt: skip
+        power.append(
+            {
+                "traffic": of.name, "n": n, "repeats": int(n_judged[len(TARGETS)]),
+                "accepts": round(float(rates[i, len(TARGETS), 1]), 4),
+                "rejects": round(float(rates[i, len(TARGETS) + 1, 3]), 4),
+                **({} if place else {
+                    f"accepts_spell_{spell}": round(float(spells[i, k]), 4)
+                    for k, spell in enumerate(SPELLS)
+                }),
+            }
+        )  # fmt: skip
+    return {"traffic": boundary, "power": power}
 
 
-# --- Output ------------------------------------------------------------------------------------
-
-HEADINGS = {
-    "server": "Server",
+BOUNDARY = {
+    "traffic": "Traffic",
     "n": "Requests",
     "target": "Target",
+    "clustering": "C",
     "attained": "Attained",
-    "false_accept": "**False accept**",
-    "naive_false_accept": "naive exact",
-    "early_stopping_false_accept": "MLPerf rule",
+    "false_accept_within": "**False accept, reach ≥ C**",
+    "false_accept": "any reach",
     "false_reject": "False reject",
-    "coverage": "Coverage",
+    "naive_false_accept": "naive exact",
     "percentile_coverage": "Percentile covered",
-    "accepts_above": "Accepts above",
-    "rejects_below": "Rejects below",
-    "n_eff": "n_eff",
-    "acceptable": "Could accept",
-    "flagged": "Not steady",
 }
+POWER = {
+    "traffic": "Traffic",
+    "n": "Requests",
+    "accepts": "Accepts 99%",
+    "rejects": "Rejects 85%",
+}
+DIGITS = {"target": 2, "clustering": 1, "attained": 4, "naive_false_accept": 2}
 
 
-def cell(rate: ErrorRate, name: str) -> str:
-    """Return one number as it is printed."""
-    value = getattr(rate, name)
-    if name == "false_accept" and rate.vacuous:
-        return "vacuous"
-    if name == "target":
-        return f"p{100 * value:g}"
-    if name == "n_eff":
-        return f"{value:.0f}"
-    if isinstance(value, float):
-        return f"{value:.4f}" if name == "attained" else f"{value:.3f}"
-    return str(value)
-
-
-def table(rates: Sequence[ErrorRate]) -> str:
-    """Return the rates as a Markdown table."""
-    lines = [list(HEADINGS.values()), ["---"] * len(HEADINGS)]
-    lines += [[cell(rate, name) for name in HEADINGS] for rate in rates]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def source(rates: Sequence[ErrorRate]) -> str:
-    """Return the rates as Python."""
-    rows = []
-    for rate in rates:
-        values = [repr(getattr(rate, f.name)).replace("'", '"') for f in fields(rate)]
-        halves = (", ".join(values[:6]), ", ".join(values[6:]))
-        rows.append(
-            "    ErrorRate(\n" + "".join(f"        {half},\n" for half in halves) + "    ),"
-        )
-    return "\n".join(["RATES: tuple[ErrorRate, ...] = (", *rows, ")"])
-
-
-def replace_between(path: Path, start: str, end: str, text: str) -> None:
-    """Put a text between two marker lines of a file."""
-    before, _, rest = path.read_text("utf-8").partition(start)
-    _, _, after = rest.partition(end)
-    path.write_text(f"{before}{start}\n{text}\n{end}{after}", "utf-8")
+def ordered(rows: Sequence[published.Row]) -> list[published.Row]:
+    """Return rows in the order of the generators, each with its shortest run first."""
+    places = {of.name: place for place, of in enumerate(GENERATORS)}
+    return sorted(rows, key=lambda row: (places[row["traffic"]], row["n"], row.get("target", 0)))
 
 
 def main() -> None:
-    """Simulate and print."""
+    """Simulate and print; write each generator as soon as it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="put the table into docs and Methods")
+    parser.add_argument("--only", action="append", help="a generator's name; may be repeated")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs and Methods")
     options = parser.parse_args()
-    rates = simulate(options.repeats, options.seed, options.jobs)
-    sys.stdout.write(table(rates) + "\n")
+    for place, of in enumerate(GENERATORS):
+        if options.only and of.name not in options.only:
+            continue
+        found = simulate(place, options.repeats, options.seed, options.jobs)
+        sys.stdout.write(published.table(found["traffic"], BOUNDARY, DIGITS) + "\n")
+        sys.stdout.write(published.table(found["power"], POWER, {}) + "\n")
+        sys.stdout.flush()
+        if options.write:
+            published.keep("traffic", found["traffic"], ("traffic", "n", "target"))
+            published.keep("power", found["power"], ("traffic", "n"))
     if options.write:
-        replace_between(PAGE, "<!-- table -->", "<!-- end of table -->", table(rates))
-        replace_between(MODULE, "# fmt: off", "# fmt: on", source(rates))
+        known = published.read()
+        published.put("traffic", published.table(ordered(known["traffic"]), BOUNDARY, DIGITS))
+        published.put("power", published.table(ordered(known["power"]), POWER, {}))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -140,6 +140,10 @@ def test_one_request_in_common_is_partial_and_none_is_different() -> None:
     assert (elsewhere.level, elsewhere.paired) == (Level.DIFFERENT, 0)
 
 
+ONE_INSTANT = [(0, 1, 1, 0)] * 7
+
+
+@example(a=ONE_INSTANT, b=[*ONE_INSTANT[:5], (1001, 1, 1, 0), ONE_INSTANT[0]])
 @given(a=workloads, b=workloads)
 def test_comparison_is_symmetric(
     a: list[tuple[int, int, int, int]], b: list[tuple[int, int, int, int]]

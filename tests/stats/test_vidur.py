@@ -12,8 +12,9 @@ from headway import record
 from headway.model import Outcome
 from headway.stats.effective import Effective, effective, ends, in_flight, latency_parts
 from headway.stats.fingerprint import Component, Level, compare, fingerprint, plan
+from headway.stats.repeats import deterministic
 from headway.stats.steadiness import steadiness
-from headway.stats.verdicts import InRun, Verdict, attained, in_run, traffic, workload
+from headway.stats.verdicts import InRun, Verdict, attained, in_run, traffic
 
 STUDY = Path(__file__).parents[2] / "sample_data" / "vidur-azure-conversation"
 COLUMNS = (
@@ -129,11 +130,11 @@ def test_effective_sizes(label: str, cadence: str, n_eff: float) -> None:
 def verdicts(label: str, cadence: str, target: float = TARGET) -> tuple[InRun, Verdict, Verdict]:
     run = runs()[label]
     share = attained(int(met(run, cadence).sum()), 0, len(run.outcome))
-    n_eff, steady = size(run, cadence).n_eff, steadiness(run.ttft_us)
+    steady = steadiness(run.ttft_us)
     return (
         in_run(share, target),
-        workload([share], target, deterministic=True).verdict,
-        traffic(share, n_eff, target, steady).verdict,
+        deterministic([share], target).verdict,
+        traffic(share, size(run, cadence), target, steady).verdict,
     )
 
 

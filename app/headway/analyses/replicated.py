@@ -16,7 +16,7 @@ from headway.stats.comparison import (
     MIN_RUNS,
     Difference,
     Ratio,
-    ShareDifference,
+    MeanDifference,
     false_discovery,
     judge_difference,
     judge_share,
@@ -46,13 +46,13 @@ class Tested:
     n_a: int
     n_b: int
     ratio: Ratio | None
-    difference: ShareDifference | None
+    difference: MeanDifference | None
     q: float | None
     verdict: Difference
     is_withheld: bool
 
     @property
-    def found(self) -> Ratio | ShareDifference | None:
+    def found(self) -> Ratio | MeanDifference | None:
         """The estimate with its interval."""
         return self.ratio if self.metric is not None else self.difference
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from headway.stats.intervals import LEVEL
 
@@ -35,8 +35,8 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareDifference:
-    """B minus A as a share of requests, with a 95% interval and the p-value of "no difference"."""
+class MeanDifference:
+    """B minus A, with a 95% interval and the p-value of "no difference"."""
 
     difference: float
     low: float
@@ -67,14 +67,25 @@ def welch_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Ratio | Non
     if len(logs) < 2:
         return None
     first, second = logs
-    difference = float(second.mean() - first.mean())
     if np.ptp(first) == 0 and np.ptp(second) == 0:
+        difference = float(second.mean() - first.mean())
         ratio = float(np.exp(difference))
         return Ratio(ratio, ratio, ratio, float(difference == 0))
-    test = stats.ttest_ind(second, first, equal_var=False)
-    interval = test.confidence_interval(level)
-    low, high = float(np.exp(interval.low)), float(np.exp(interval.high))
-    return Ratio(float(np.exp(difference)), low, high, float(test.pvalue))
+    found = _welch(first, second, level)
+    return Ratio(*(float(np.exp(x)) for x in (found.difference, found.low, found.high)), found.p)
+
+
+def _welch(
+    a: NDArray[np.float64], b: NDArray[np.float64], level: float, least_sd: float = 0.0
+) -> MeanDifference:
+    """Return b minus a; the spread within a side counts as `least_sd` at least."""
+    of_means = [max(float(x.var(ddof=1)), least_sd**2) / len(x) for x in (a, b)]
+    variance = sum(of_means)
+    df = variance**2 / sum(v**2 / (len(x) - 1) for v, x in zip(of_means, (a, b), strict=True))
+    difference, error = float(b.mean() - a.mean()), float(np.sqrt(variance))
+    half = float(special.stdtrit(df, (1 + level) / 2)) * error
+    p = 2 * float(special.stdtr(df, -abs(difference) / error))
+    return MeanDifference(difference, difference - half, difference + half, p)
 
 
 def _has_logs(values: NDArray[np.float64]) -> bool:
@@ -100,7 +111,7 @@ def judge_difference(found: Ratio | None, band: float = BAND) -> Difference:
 
 def share_difference(
     a: ArrayLike, b: ArrayLike, n_requests: int, level: float = LEVEL
-) -> ShareDifference | None:
+) -> MeanDifference | None:
     """Compare the shares of requests that met the objective in replicated runs.
 
     Parameters
@@ -113,7 +124,7 @@ def share_difference(
 
     Returns
     -------
-    ShareDifference or None
+    MeanDifference or None
         None with fewer than three runs on a side.
 
     Notes
@@ -123,18 +134,10 @@ def share_difference(
     shares = [np.asarray(x, float) for x in (a, b)]
     if min(len(x) for x in shares) < MIN_RUNS or n_requests < 1:
         return None
-    of_means = [max(float(x.var(ddof=1)), 1 / n_requests**2) / len(x) for x in shares]
-    error = float(np.sqrt(sum(of_means)))
-    df = sum(of_means) ** 2 / sum(
-        v**2 / (len(x) - 1) for v, x in zip(of_means, shares, strict=True)
-    )
-    difference = float(shares[1].mean() - shares[0].mean())
-    half = float(stats.t.ppf((1 + level) / 2, df)) * error
-    p = float(2 * stats.t.sf(abs(difference) / error, df))
-    return ShareDifference(difference, difference - half, difference + half, p)
+    return _welch(shares[0], shares[1], level, least_sd=1 / n_requests)
 
 
-def judge_share(found: ShareDifference | None, band: float = SHARE_BAND) -> Difference:
+def judge_share(found: MeanDifference | None, band: float = SHARE_BAND) -> Difference:
     """Judge a difference of shares, more is better, by a band of one percentage point."""
     if found is None:
         return Difference.UNDECIDED

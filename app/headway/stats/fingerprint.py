@@ -257,8 +257,9 @@ def _late(
     if moved is None or len(moved) < 2:
         return 0
     arrival_a, arrival_b = a.arrival_us[in_a], b.arrival_us[in_b]
-    in_order = np.all(np.diff(arrival_b[np.argsort(arrival_a, kind="stable")]) >= 0)
-    mean_gap_us = np.ptp(arrival_a) / (len(arrival_a) - 1)
+    # Ties of one plan may come in any order in the other, whichever of the two is named first.
+    in_order = np.all(np.diff(arrival_b[np.lexsort((arrival_b, arrival_a))]) >= 0)
+    mean_gap_us = min(np.ptp(arrival_a), np.ptp(arrival_b)) / (len(arrival_a) - 1)
     is_late = in_order and np.median(moved) <= LATENESS_OF_GAP * mean_gap_us
     return int(moved.max()) if is_late else 0
 
