@@ -22,18 +22,10 @@ YES, NO, UNSURE = Verdict.ACCEPTED, Verdict.REJECTED, Verdict.UNDECIDED
 def envelopes(
     opened: Catalog, asked: Asked = Asked.RUN, objective: Objective = TTFT
 ) -> list[Envelope]:
-    return found(opened, asked, objective)[0]
-
-
-def found(
-    opened: Catalog, asked: Asked, objective: Objective = TTFT
-) -> tuple[list[Envelope], Verdict]:
-    """Return the envelopes of a library, and the verdict over all."""
     runs = [run for name in sorted(opened.studies) for run in opened.of_study(name)]
     selection = Selection(tuple(run.run_id for run in runs))
     judged = acceptance.judge(opened, selection, objective)
-    each = envelope.envelopes(opened, judged, asked)
-    return each, envelope.overall(each, judged, asked)
+    return envelope.envelopes(opened, judged, asked)
 
 
 def at(rps: float, n_met: int, n: int = 20, **changes: Any) -> record.Run:
@@ -70,32 +62,19 @@ def test_a_run_that_was_stopped_is_another_configuration(study: Catalog) -> None
     assert len(lines) == len(set(lines)) == 5
 
 
-@pytest.mark.parametrize("asked", list(Asked))
-def test_the_study_as_a_whole_is_undecided_while_one_policy_carries_something(
-    study: Catalog, asked: Asked
-) -> None:
-    assert found(study, asked, STALL)[1] is UNSURE
-
-
 # Brackets.
 
 
-def test_every_configuration_with_an_accepted_load_is_accepted(tmp_path: Path) -> None:
-    each, overall = found(open_runs(tmp_path, at(1, 20), at(2, 20), at(3, 10)), Asked.RUN)
-    (only,) = each
+def test_the_edges_of_tested_loads(tmp_path: Path) -> None:
+    (only,) = envelopes(open_runs(tmp_path, at(1, 20), at(2, 20), at(3, 10)))
     assert (only.bracket.last_accepted, only.bracket.first_rejected) == (2, 3)
-    assert (only.has_accepted, only.is_decided, overall) == (True, True, YES)
+    assert only.has_accepted
 
 
 def test_nothing_accepted_is_rejected_and_shows_nothing_as_best(tmp_path: Path) -> None:
-    each, overall = found(open_runs(tmp_path, at(1, 17), at(2, 3)), Asked.RUN)
-    (only,) = each
+    (only,) = envelopes(open_runs(tmp_path, at(1, 17), at(2, 3)))
     assert (only.bracket.last_accepted, only.bracket.first_rejected) == (None, 1)
-    assert (only.has_accepted, overall) == (False, NO)
-
-
-def test_one_doubt_keeps_everything_undecided(tmp_path: Path) -> None:
-    assert found(open_runs(tmp_path, at(1, 17), at(2, 3)), Asked.WORKLOAD)[1] is UNSURE
+    assert not only.has_accepted
 
 
 def test_an_accepted_load_above_a_rejected_one_counts_for_nothing(tmp_path: Path) -> None:
