@@ -104,7 +104,7 @@ def test_a_run_against_itself_differs_in_nothing(study: Catalog) -> None:
     assert {row.difference for row in found.scorecard if row.a is not None} == {0}
     assert [row.row for row in found.scorecard if row.a is None] == ["prefix_hit_share"]
     assert all(each.paired is not None and each.paired.n_same == 500 for each in found.shifts)
-    assert [(each.a_only, each.b_only, each.p) for each in found.mcnemar] == [(0, 0, 1), (0, 0, 1)]
+    assert [(each.a_only, each.b_only) for each in found.discordant] == [(0, 0), (0, 0)]
 
 
 def test_a_run_that_was_stopped_loses_requests_and_no_percentile_survives_them(
@@ -187,8 +187,8 @@ def test_transitions_and_who_met_are_those_of_the_queries(study: Catalog, rps: f
         assert paired[name].to_list() == kept[name].to_list()
     (met,) = [row for row in found.scorecard if row.row == "met"]
     assert (met.a, met.b) == (paired["a_met"].sum(), paired["b_met"].sum())
-    assert found.mcnemar[1].of is Success.MET
-    assert (found.mcnemar[1].both + found.mcnemar[1].b_only) == met.b
+    assert found.discordant[1].of is Success.MET
+    assert (found.discordant[1].both + found.discordant[1].b_only) == met.b
 
 
 def test_the_requests_behind_a_cell_are_listed(study: Catalog) -> None:
@@ -210,7 +210,7 @@ def test_different_requests_leave_nothing_to_compare(tmp_path: Path) -> None:
     found = pair(tmp_path, rows)
     assert whys(found)[0] is Why.DIFFERENT_REQUESTS
     assert found.allowed == frozenset()
-    assert (found.transitions, found.mcnemar, found.shifts, found.classes) == ((), (), (), ())
+    assert (found.transitions, found.discordant, found.shifts, found.classes) == ((), (), (), ())
     assert {row.difference for row in found.scorecard} == {None}
     assert [account.n_offered for account in found.accounts] == [10, 10]
 

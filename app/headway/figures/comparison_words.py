@@ -76,7 +76,8 @@ def sentence(found: Comparison) -> str:
         gains, pays, same = _trade(found)
         if outcomes:
             outcomes += ", the lost counting as the slowest"
-        parts = [outcomes, ", ".join(gains), ", ".join(pays), ", ".join(same)]
+        met = replicated_words.met(found)
+        parts = [met, outcomes, ", ".join(gains), ", ".join(pays), ", ".join(same)]
     return f"{names(found)}: {'; '.join(part for part in parts if part)}."
 
 

@@ -59,6 +59,15 @@ def gates(found: Comparison, asked: Sequence[FailOn], fired: Sequence[FailOn]) -
     return lines
 
 
+def met(found: Comparison) -> str:
+    """Return the test of the share that met the objective; nothing where there is none."""
+    first = next((each for each in found.tests if each.metric is None), None)
+    if first is None or first.difference is None:
+        return ""
+    verdict = "no verdict" if first.is_withheld else DIFFERENCES[first.verdict]
+    return f"share that met the objective {points(first.difference.difference)} ({verdict})"
+
+
 def tested(each: Tested) -> dict[str, str | None]:
     """Return one test as a row: the share that met first, then percentiles."""
     estimate, interval = None, None
