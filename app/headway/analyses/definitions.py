@@ -117,16 +117,19 @@ CLAIMS = (
     ),
     Rule(
         "Repeatable on this workload.",
-        "Three or more replicates, the same requests and arrivals sent again: a one-sided 95% "
-        "t-interval of their attained shares each way. A deterministic simulator repeats itself, "
-        "so its one run is the answer.",
+        "The same requests and arrivals sent again: with 95% confidence, at least a share of such "
+        "runs would meet the objective. Accepted if every replicate met and that share reaches the "
+        "one asked for, 50% unless declared: five runs. After a miss no further run accepts the "
+        "set. It speaks of runs in the session that is named. A deterministic simulator repeats "
+        "itself, so its one run is the answer.",
     ),
     Rule(
         "For traffic like this.",
         "Requests that queue together fail together, so n requests are worth fewer: n_eff = n ÷ "
-        "design effect, measured on ten blocks of arrivals. Accepted if the exact 97.5% low bound "
-        "on n_eff requests reaches the target, rejected if the exact 95% high bound does not. A "
-        "run whose waits grow is never accepted.",
+        "design effect, estimated on ten blocks of arrivals. Accepted if the exact 97.5% low bound "
+        "on n_eff requests reaches the target, rejected if the exact 95% high bound does not. An "
+        "acceptance holds if no spell of common trouble is longer than its reach, which is "
+        "shown beside it. A run seen to be unsteady is not accepted; below 300 requests that is unknown.",
     ),
     Rule(
         "Envelope.",
