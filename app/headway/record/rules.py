@@ -25,6 +25,7 @@ RULES = {
     "schema_version": f"`headway.schema` is {SCHEMA_VERSION}",
     "description": "`headway.run` is JSON that describes a run",
     "columns": "the columns are those of the record, in name and type",
+    "rows_sha256": "the rows give the digest that `headway.run` states, where it states one",
     "run_id": "every row names the run of the description",
     "request_index": "request_index is present and different in every row of a phase",
     "phase": "phase is warmup or measured",
