@@ -273,7 +273,7 @@ def test_an_empty_library_has_no_runs(tmp_path: Path) -> None:
 def test_a_broken_file_is_named_and_leaves_the_others(library: Path) -> None:
     (library / "study" / "half.parquet").write_bytes(b"PAR1")
     result = headway("summary", "--library", library, "--json")
-    assert "skipped half.parquet" in result.stderr
+    assert "left out half.parquet" in result.stderr
     assert len(json.loads(result.stdout)["runs"]) == 2
 
 

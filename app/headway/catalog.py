@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file of the library that could not be read as a run, and why."""
+    """A file of the library that could not be read as a run or a study, and why."""
 
     path: Path
     message: str
@@ -136,7 +136,7 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
     sql.finish(connection, files)
     folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
     # A run belongs to the study it names, whatever its folder is called.
-    described = {name: replace(studies.read(folder), name=name) for name, folder in folders.items()}
+    described = {name: _study(name, folder, broken) for name, folder in folders.items()}
     return Catalog(
         connection=connection,
         runs=infos,
@@ -146,6 +146,15 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
         folders=folders,
         files=dict(zip(infos, files, strict=True)),
     )
+
+
+def _study(name: str, folder: Path, broken: list[Broken]) -> studies.Study:
+    """Return what a study says of itself; nothing where its file is broken, which is listed."""
+    try:
+        return replace(studies.read(folder), name=name)
+    except MisuseError as error:
+        broken.append(Broken(folder / studies.FILE_NAME, str(error)))
+        return studies.Study(name)
 
 
 def _verified(path: Path) -> str:

@@ -10,6 +10,7 @@ from headway import record, studies
 from headway.errors import HeadwayError, ImportRefusedError
 from headway.importers import mapped
 from headway.importers.source import Source
+from headway.importers.survival import survived
 from headway.ingest import candidates, frozen, unclaimed
 from headway.ingest.archives import Unpacking
 from headway.ingest.candidates import Candidate
@@ -123,7 +124,8 @@ def _each(
         if progress is not None:
             progress(step)
         try:
-            imported += _import(candidate, shelf, settings, progress, step)
+            with survived(candidate.name):
+                imported += _import(candidate, shelf, settings, progress, step)
         except (HeadwayError, OSError) as error:
             refused.append(_refused(candidate.shown, shelf.folder, error))
     return imported, refused
@@ -167,6 +169,8 @@ def _import(
 ) -> list[Imported]:
     if candidate.is_passed_over:
         return []
+    if candidate.damage is not None:
+        raise candidate.damage
     if candidate.importer is None:
         raise unclaimed.refusal(candidate.path, candidate.name, shelf.folder)
     watch = None if progress is None else lambda share: progress(replace(step, share=share))

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway import importers, studies
-from headway.errors import ImportRefusedError
+from headway.errors import ImportRefusedError, legible
 from headway.importers import Importer, mapped
 from headway.importers.run_file import RunFile
+from headway.importers.source import check_regular
+from headway.importers.survival import survived
 from headway.ingest import archives
 from headway.ingest.archives import Unpacking
 
@@ -29,6 +31,8 @@ class Candidate:
         Whether the user named it, and not a folder that it is in.
     importer
         What reads it; None where nothing claims it.
+    damage
+        What came of looking at it, where that failed.
     """
 
     path: Path
@@ -36,11 +40,12 @@ class Candidate:
     name: str
     named: bool
     importer: Importer | None
+    damage: ImportRefusedError | None = None
 
     @property
     def is_passed_over(self) -> bool:
         """Whether it only lay in a folder and is nothing that Headway knows."""
-        return self.importer is None and not self.named
+        return self.importer is None and not self.named and self.damage is None
 
 
 def find(
@@ -85,13 +90,16 @@ def find(
 
 def _candidate(path: Path, root: Path, given: Path, mapping: mapped.Mapping | None) -> Candidate:
     inside, named = path.relative_to(root), path == given
-    return Candidate(
-        path=path,
-        shown=path if root == given else given / inside,
-        name=path.name if named else inside.as_posix(),
-        named=named,
-        importer=_importer(path, mapping, named=named),
-    )
+    name = legible(path.name if named else inside.as_posix())
+    importer, damage = None, None
+    try:
+        with survived(name):
+            check_regular(path, name)
+            importer = _importer(path, mapping, named=named)
+    except ImportRefusedError as refusal:
+        damage = refusal
+    shown = path if root == given else given / inside
+    return Candidate(path, shown, name, named, importer, damage)
 
 
 def _without_company(found: dict[Path, Candidate]) -> list[Candidate]:
@@ -99,10 +107,18 @@ def _without_company(found: dict[Path, Candidate]) -> list[Candidate]:
         beside.resolve()
         for candidate in found.values()
         if candidate.importer is not None
-        for beside in candidate.importer.sidecars(candidate.path)
+        for beside in _sidecars(candidate.importer, candidate.path)
     }
     accompanying |= {path for path in found if path.name == studies.FILE_NAME}
     return [entry for path, entry in found.items() if entry.named or path not in accompanying]
+
+
+def _sidecars(importer: Importer, path: Path) -> list[Path]:
+    try:
+        with survived(path.name):
+            return importer.sidecars(path)
+    except ImportRefusedError:  # reading the file says so again, in its turn
+        return []
 
 
 def _importer(path: Path, mapping: mapped.Mapping | None, *, named: bool) -> Importer | None:

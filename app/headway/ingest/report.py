@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headway.errors import legible
 from headway.model import Load, Outcome, Phase, RunInfo
 
 
@@ -75,9 +76,9 @@ def report_json(report: Report) -> dict[str, Any]:
     """Return the document that `headway import --json` prints."""
     return {
         "imported": [_imported(run) for run in report.imported],
-        "skipped": [{"source": str(path)} for path in report.skipped],
+        "skipped": [{"source": legible(str(path))} for path in report.skipped],
         "refused": [
-            {"source": str(entry.source), "code": entry.code, "message": entry.message}
+            {"source": legible(str(entry.source)), "code": entry.code, "message": entry.message}
             for entry in report.refused
         ],
     }
@@ -87,7 +88,7 @@ def _imported(run: Imported) -> dict[str, Any]:
     info = run.info
     return {
         "run_id": info.run_id,
-        "source": str(run.source),
+        "source": legible(str(run.source)),
         "harness": info.harness,
         "study": info.study,
         "policy": info.policy,

@@ -7,6 +7,7 @@ from headway.importers.mapped.draft import Draft
 from headway.importers.mapped.mapping import Format
 from headway.importers.mapped.proposal import Confidence, Line, Proposal
 from headway.importers.source import Source
+from headway.importers.survival import survived
 
 
 def propose(path: Path, library: Path | None = None) -> Proposal:
@@ -24,7 +25,11 @@ def propose(path: Path, library: Path | None = None) -> Proposal:
     ImportRefusedError
         The file cannot be read as a table.
     """
-    source = Source.open(path)
+    with survived(path.name):
+        return _proposal(Source.open(path), path, library)
+
+
+def _proposal(source: Source, path: Path, library: Path | None) -> Proposal:
     for each in saved.fitting(path, library):
         shown = ", ".join(saved.shape(each.mapping)[:6])
         reason = f"the file has the columns of the mapping {each.name} ({shown}, …)"
