@@ -7,7 +7,6 @@ from types import ModuleType
 
 import pytest
 
-from headway.record import conformance, files
 from libraries import make_run, offered, write
 
 ROOT = Path(__file__).parents[1]
@@ -30,10 +29,10 @@ def test_no_flipped_bit_gets_in_as_other_rows(fuzz: ModuleType, tmp_path: Path) 
     rows = [row | {"n_chunks": 3, "max_gap_us": 30_000} for row in rows]
     state = [{"at_us": at * 1000, "running": at % 7} for at in range(200)]
     path = write(make_run(rows, "r0", state=state), tmp_path / "whole")
-    found = fuzz.flips(60, 7, [path], tmp_path)
+    found = fuzz.flips(30, 7, [path], tmp_path)
     assert found.wrong == []
-    assert found.n == 60
-    assert found.kinds["refused"] > 30
+    assert found.n == 30
+    assert found.kinds["refused"] > 15
 
 
 def test_no_damaged_file_costs_its_neighbour(fuzz: ModuleType, tmp_path: Path) -> None:
@@ -43,14 +42,10 @@ def test_no_damaged_file_costs_its_neighbour(fuzz: ModuleType, tmp_path: Path) -
     assert found.kinds["refused"] > 5
 
 
-def test_rows_that_changed_are_noticed(
-    fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write(make_run(offered(60, 57), "r0"), tmp_path / "whole")
-    for module in (files, conformance):
-        monkeypatch.setattr(module, "check_digest", lambda *_: None)
-    read = files.pq.read_table
-    monkeypatch.setattr(
-        files.pq, "read_table", lambda path, **_: read(path, page_checksum_verification=False)
-    )
-    assert any("other rows" in each for each in fuzz.flips(60, 3, [path], tmp_path).wrong)
+def test_rows_that_changed_are_noticed(fuzz: ModuleType, tmp_path: Path) -> None:
+    one = write(make_run(offered(60, 57), "r0"), tmp_path / "one")
+    other = write(make_run(offered(60, 56), "r0"), tmp_path / "other")
+    found = fuzz.Found()
+    fuzz._judge(found, other, fuzz._opened([one]), "here", tmp_path)
+    assert any("imported with other rows" in each for each in found.wrong)
+    assert any("opened with other rows" in each for each in found.wrong)
