@@ -96,7 +96,7 @@ def test_what_no_importer_knows_in_a_folder_is_skipped(tmp_path: Path) -> None:
     shutil.copytree(FAULTS.parent, tmp_path / "results")
     (tmp_path / "results" / "notes.txt").write_text("hello", encoding="utf-8")
     found = document("import", tmp_path / "results", "--library", tmp_path / "library")
-    assert [set(entry) for entry in found["skipped"]] == [{"source"}]
+    assert [set(entry) for entry in found["skipped"]] == [{"source", "why", "mapping", "is_result"}]
     assert len(found["imported"]) == 1
 
 

@@ -51,7 +51,7 @@ class Candidate:
 def find(
     paths: Iterable[Path],
     library: Path,
-    mapping: mapped.Mapping | None,
+    reads: mapped.Readers,
     scratch: Path,
     allowed: Unpacking,
 ) -> tuple[list[Candidate], list[tuple[Path, ImportRefusedError]]]:
@@ -63,15 +63,15 @@ def find(
         What the user named; files that accompany another are not among those returned.
     library
         Where the runs will go: what is in it is none of the files to look at.
-    mapping
-        What reads the files named, and those of folders that it fits; if incomplete, it is misuse.
+    reads
+        What columns of tables mean; a stated mapping that is incomplete is misuse.
     scratch
         An empty folder for what is packed.
     allowed
         How much a zip may hold.
     """
-    if mapping is not None:
-        mapped.ask(mapping)
+    if reads.stated is not None:
+        mapped.ask(reads.stated)
     found: dict[Path, Candidate] = {}
     refused: list[tuple[Path, ImportRefusedError]] = []
     for place, given in enumerate(paths):
@@ -84,18 +84,18 @@ def find(
                 refused.append((given, refusal))
                 continue
         for path in _walk(root, library):
-            found.setdefault(path.resolve(), _candidate(path, root, given, mapping))
+            found.setdefault(path.resolve(), _candidate(path, root, given, reads))
     return _without_company(found), refused
 
 
-def _candidate(path: Path, root: Path, given: Path, mapping: mapped.Mapping | None) -> Candidate:
+def _candidate(path: Path, root: Path, given: Path, reads: mapped.Readers) -> Candidate:
     inside, named = path.relative_to(root), path == given
     name = legible(path.name if named else inside.as_posix())
     importer, damage = None, None
     try:
         with survived(name):
             check_regular(path, name)
-            importer = _importer(path, mapping, named=named)
+            importer = _importer(path, reads, named=named)
     except ImportRefusedError as refusal:
         damage = refusal
     shown = path if root == given else given / inside
@@ -121,14 +121,15 @@ def _sidecars(importer: Importer, path: Path) -> list[Path]:
         return []
 
 
-def _importer(path: Path, mapping: mapped.Mapping | None, *, named: bool) -> Importer | None:
-    if mapping is not None:
-        reader = mapped.MappedImporter(mapping)
+def _importer(path: Path, reads: mapped.Readers, *, named: bool) -> Importer | None:
+    """Return what reads a file: the mapping stated, else its importer, else what it fits alone."""
+    if reads.stated is not None:
+        reader = mapped.MappedImporter(reads.stated)
         if (named and path.is_file()) or reader.claims(path):
             return reader
     if RunFile().claims(path):
         return RunFile()
-    return importers.find(path)
+    return importers.find(path) or reads.alone(path, named=named)
 
 
 def _walk(given: Path, library: Path) -> Iterator[Path]:

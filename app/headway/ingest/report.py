@@ -35,12 +35,30 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file in a folder that was passed over: why, and the mapping that it would fit.
+
+    `is_result` says whether it looks like a result: then one was left out.
+    """
+
+    source: Path
+    why: str
+    mapping: str | None = None
+    is_result: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything an import looked at; what was good is kept whatever else was refused."""
 
     imported: tuple[Imported, ...]
-    skipped: tuple[Path, ...]
+    skipped: tuple[Skipped, ...]
     refused: tuple[Refused, ...]
+
+    @property
+    def left_out(self) -> tuple[Skipped, ...]:
+        """What was passed over and looks like a result."""
+        return tuple(each for each in self.skipped if each.is_result)
 
 
 def outcome_counts(requests: pa.Table) -> dict[Outcome, int]:
@@ -76,7 +94,15 @@ def report_json(report: Report) -> dict[str, Any]:
     """Return the document that `headway import --json` prints."""
     return {
         "imported": [_imported(run) for run in report.imported],
-        "skipped": [{"source": legible(str(path))} for path in report.skipped],
+        "skipped": [
+            {
+                "source": legible(str(each.source)),
+                "why": each.why,
+                "mapping": each.mapping,
+                "is_result": each.is_result,
+            }
+            for each in report.skipped
+        ],
         "refused": [
             {"source": legible(str(entry.source)), "code": entry.code, "message": entry.message}
             for entry in report.refused
@@ -90,6 +116,7 @@ def _imported(run: Imported) -> dict[str, Any]:
         "run_id": info.run_id,
         "source": legible(str(run.source)),
         "harness": info.harness,
+        "mapping": info.mapping,
         "study": info.study,
         "policy": info.policy,
         "label": info.label,
