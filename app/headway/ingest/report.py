@@ -73,11 +73,11 @@ def outcome_counts(requests: pa.Table) -> dict[Outcome, int]:
 def measured_rps(requests: pa.Table) -> float | None:
     """Return the rate at which measured requests were due, in requests per second.
 
-    It is (n − 1) ÷ (last − first) over scheduled times, sent times where unknown; None when fewer
-    than two are known or all are the same.
+    It is (n − 1) ÷ (last − first) over scheduled times, sent times where earlier or alone known;
+    None when fewer than two are known or all are the same.
     """
     measured = _measured(requests, "scheduled_us", "sent_us")
-    due_us = pc.drop_null(pc.coalesce(measured["scheduled_us"], measured["sent_us"]))
+    due_us = pc.drop_null(pc.min_element_wise(measured["scheduled_us"], measured["sent_us"]))
     if len(due_us) < 2:
         return None
     bounds = pc.min_max(due_us)

@@ -16,13 +16,18 @@ class Slip:
     """How far sends lagged behind the schedule, in microseconds.
 
     `late_share` is the share sent more than 1 ms late. A generator that fell `behind` makes
-    latencies from the send too short, and they cannot be accepted.
+    latencies from the send too short, and they cannot be accepted. `n_early` of the `n_known`
+    requests with schedule and send were sent more than 1 ms before their schedule, at most
+    `max_lead_us`: the load was then another than the plan's.
     """
 
     p99_us: float
     max_us: float
     late_share: float
     behind: bool
+    n_known: int
+    n_early: int
+    max_lead_us: float
 
 
 def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | None) -> Slip | None:
@@ -47,4 +52,6 @@ def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | Non
     p99 = float(nearest_rank(late, 0.99))
     allowed = max(NOTICEABLE_US, SHARE_OF_LIMIT * (ttft_limit_us or 0))
     share = float(np.mean(late > NOTICEABLE_US))
-    return Slip(p99, float(late[-1]), share, p99 > allowed)
+    n_early = int(np.sum(late < -NOTICEABLE_US))
+    lead = max(0.0, -float(late[0]))
+    return Slip(p99, float(late[-1]), share, p99 > allowed, len(late), n_early, lead)
