@@ -58,6 +58,7 @@ def _run(each: RunSummary) -> dict[str, Any]:
         "input_tokens_per_s": each.rates.input_tokens_per_s,
         "total_tokens_per_s": each.rates.total_tokens_per_s,
         "tokens_of": each.rates.tokens_of,
+        "n_without_instant": each.rates.n_without_instant,
         "metrics": {metric.value: _metric(found) for metric, found in each.metrics.items()},
         "tool": _tool(each.tool.comparisons),
         "tool_why": each.tool.why,

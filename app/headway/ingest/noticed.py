@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 from headway.ingest.library import Library
 from headway.ingest.report import measured_rps
 from headway.model import Finding, Phase, Severity
+from headway.numbers import brief
 from headway.record import Run
 
 RATE_GAP = 0.05
@@ -49,7 +50,7 @@ def _rate_gap(run: Run) -> list[Finding]:
     if declared is None or measured is None or abs(measured / declared - 1) <= RATE_GAP:
         return []
     message = (
-        f"arrivals came at {measured:.3g} req/s, declared are {declared:.3g}: the load axis shows "
-        "the declared rate"
+        f"arrivals came at {brief(measured)} req/s, declared are {brief(declared)}: the load axis "
+        "shows the declared rate"
     )
     return [Finding("rate_gap", Severity.WARNING, 1, message)]
