@@ -1,8 +1,7 @@
 -- Rates of one window: completions and tokens by their own time inside it ÷ the window's length.
--- Output tokens are counted as they are delivered where the chunk times of all answers are known,
--- else at completion; input tokens likewise at the first token, else at completion. Drain after the
--- window is in no rate. A window under one second has no rates. Where the tokens of a completed
--- answer are unknown, so are those of the window.
+-- Output tokens count as they are delivered where the chunk times of all answers are known, else at
+-- completion; input tokens likewise at the first token, else at completion. Drain after the window
+-- is in no rate; a window under 1 s has none, nor tokens where those of a completed answer lack.
 -- @param run_id VARCHAR The run.
 -- @param start_us BIGINT Start of the window.
 -- @param end_us BIGINT End of the window, exclusive.

@@ -54,7 +54,7 @@ def summary(
         print_json(documents.summary(selection, summaries))
     else:
         click.echo(table([_summary_row(each) for each in summaries]))
-        for line in _timeless(summaries):
+        for line in (*_timeless(summaries), *_without_successes(selection, summaries)):
             click.echo(line, err=True)
 
 
@@ -82,6 +82,14 @@ def _points(found: Description) -> list[tuple[str, str]]:
         (documents.percentile_name(point.share), _value(point, found.denominator))
         for point in chosen
     ]
+
+
+def _without_successes(selection: Selection, summaries: Sequence[RunSummary]) -> Iterator[str]:
+    """Say of which runs it is not known what the tool counted as a success."""
+    for each in summaries:
+        why = documents.basis_why(selection, each)
+        if why is not None:
+            yield f"run {each.run.run_id}: no number over the tool's own successes: {why}"
 
 
 def _rate(value: float | None) -> str | None:

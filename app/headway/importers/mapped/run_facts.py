@@ -107,7 +107,7 @@ def _typed(source: Source, mapping: Mapping, fact: Fact, value: Scalar) -> Any:
         if number is None or number < 0:
             raise _misfit(source, fact, value, "a number that is not negative")
         return number
-    return value if fact.key == "offered" else str(value)
+    return value if fact.key in ("offered", "finished") else str(value)
 
 
 def _misfit(source: Source, fact: Fact, value: Scalar, expected: str) -> ImportRefusedError:
