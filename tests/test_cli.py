@@ -432,3 +432,27 @@ def test_percentiles_are_read_as_shares_once_and_in_order() -> None:
 def test_what_is_no_percentile_is_misuse(text: str) -> None:
     with pytest.raises(MisuseError, match="percentiles"):
         parse_percentiles(text)
+
+
+def test_a_percentile_that_so_few_requests_cannot_carry_is_a_lower_bound(tmp_path: Path) -> None:
+    rows = [{"sent_us": at, "ttft_us": 10_000_000 + at} for at in range(100)]
+    write(make_run(rows, "r0"), tmp_path)
+    said = headway("summary", "--library", tmp_path, "--percentiles", "99,99.9").stdout
+    # The 99th of 100 values, and the largest: 10,000.098 and 10,000.099 ms.
+    assert "10,000 " in said
+    assert "≥ 10,000 (n = 100 carries up to p99)" in said
+    assert "e+" not in said
+    (run,) = document("summary", "--library", tmp_path, "--percentiles", "99.9")["runs"]
+    assert run["metrics"]["ttft_ms"]["p"]["99.9"]["value"] == 10_000.099
+
+
+def test_completed_requests_without_a_time_are_counted_beside_the_rates(tmp_path: Path) -> None:
+    timed = {"sent_us": 0, "latency_us": 1_500_000}
+    rows = [timed, timed | {"sent_us": 2_000_000}, {"latency_us": 5}, {"latency_us": 6}]
+    write(make_run(rows, "r0"), tmp_path)
+    (run,) = document("summary", "--library", tmp_path)["runs"]
+    assert run["n_without_instant"] == 2
+    said = headway("summary", "--library", tmp_path).stderr
+    assert "run r0: 2 completed requests are in no rate" in said
+    write(make_run([timed, timed], "r0"), tmp_path)
+    assert "in no rate" not in headway("summary", "--library", tmp_path).stderr
