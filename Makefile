@@ -3,6 +3,7 @@
 #   make test    all tests; ARGS is passed to pytest, e.g. make test ARGS="-k vidur"
 #   make check   format, lint, types, import contracts, SQL
 #   make bench   the benchmarks
+#   make fuzz    damage files at random; fails if any gets in changed or costs a neighbour
 #   make fmt     rewrite Python and SQL in the house format
 #   make lock    resolve the locks again; UPGRADE=--upgrade takes newer releases
 
@@ -23,7 +24,7 @@ SELECTS = $(filter-out queries/macros/% queries/schema/% queries/views/%,$(wildc
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --cache-dir .venv/.uv $(UPGRADE)
 
-.PHONY: setup run test bench fmt lock \
+.PHONY: setup run test bench fuzz fmt lock \
 	check check-format check-lint check-types check-imports check-sql
 
 setup: .venv/.dev
@@ -56,6 +57,9 @@ check-sql: .venv/.dev
 
 bench: .venv/.dev
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+fuzz: .venv/.dev
+	@$(BIN)/python benchmarks/fuzz.py $(ARGS)
 
 fmt: .venv/.dev
 	$(BIN)/ruff check --fix-only --quiet .

@@ -22,6 +22,8 @@ SUMMARY_KEYS = {
     "input_tokens_per_s",
     "total_tokens_per_s",
     "tokens_of",
+    "basis_why",
+    "n_without_instant",
     "metrics",
     "tool",
 }

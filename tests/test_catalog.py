@@ -39,7 +39,7 @@ def test_a_bad_file_is_listed_and_leaves_the_others(tmp_path: Path) -> None:
 def test_a_row_that_cannot_be_keeps_its_file_out(tmp_path: Path) -> None:
     write(make_run([{}], "r0"), tmp_path)
     run = make_run([{"ttft_us": 10, "latency_us": 20}], "r1")
-    path = write(run, tmp_path)
+    path = unsealed(run, tmp_path)
     table = pq.read_table(path)
     broken = table.set_column(
         table.schema.get_field_index("ttft_us"), table.schema.field("ttft_us"), pa.array([99])
@@ -130,7 +130,7 @@ def unsealed(run: record.Run, folder: Path) -> Path:
             (field.name, pa.large_string() if field.type == pa.string() else field.type)
             for field in table.schema
         ],
-        table.schema.metadata | {b"headway.run": json.dumps(said).encode()},
+        {b"headway.schema": b"1", b"headway.run": json.dumps(said).encode()},
     )
     pq.write_table(table.cast(large), path)
     return path

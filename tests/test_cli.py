@@ -96,7 +96,7 @@ def test_what_no_importer_knows_in_a_folder_is_skipped(tmp_path: Path) -> None:
     shutil.copytree(FAULTS.parent, tmp_path / "results")
     (tmp_path / "results" / "notes.txt").write_text("hello", encoding="utf-8")
     found = document("import", tmp_path / "results", "--library", tmp_path / "library")
-    assert [set(entry) for entry in found["skipped"]] == [{"source"}]
+    assert [set(entry) for entry in found["skipped"]] == [{"source", "why", "mapping", "is_result"}]
     assert len(found["imported"]) == 1
 
 
@@ -273,7 +273,7 @@ def test_an_empty_library_has_no_runs(tmp_path: Path) -> None:
 def test_a_broken_file_is_named_and_leaves_the_others(library: Path) -> None:
     (library / "study" / "half.parquet").write_bytes(b"PAR1")
     result = headway("summary", "--library", library, "--json")
-    assert "skipped half.parquet" in result.stderr
+    assert "left out half.parquet" in result.stderr
     assert len(json.loads(result.stdout)["runs"]) == 2
 
 
@@ -432,3 +432,27 @@ def test_percentiles_are_read_as_shares_once_and_in_order() -> None:
 def test_what_is_no_percentile_is_misuse(text: str) -> None:
     with pytest.raises(MisuseError, match="percentiles"):
         parse_percentiles(text)
+
+
+def test_a_percentile_that_so_few_requests_cannot_carry_is_a_lower_bound(tmp_path: Path) -> None:
+    rows = [{"sent_us": at, "ttft_us": 10_000_000 + at} for at in range(100)]
+    write(make_run(rows, "r0"), tmp_path)
+    said = headway("summary", "--library", tmp_path, "--percentiles", "99,99.9").stdout
+    # The 99th of 100 values, and the largest: 10,000.098 and 10,000.099 ms.
+    assert "10,000 " in said
+    assert "≥ 10,000 (n = 100 carries up to p99)" in said
+    assert "e+" not in said
+    (run,) = document("summary", "--library", tmp_path, "--percentiles", "99.9")["runs"]
+    assert run["metrics"]["ttft_ms"]["p"]["99.9"]["value"] == 10_000.099
+
+
+def test_completed_requests_without_a_time_are_counted_beside_the_rates(tmp_path: Path) -> None:
+    timed = {"sent_us": 0, "latency_us": 1_500_000}
+    rows = [timed, timed | {"sent_us": 2_000_000}, {"latency_us": 5}, {"latency_us": 6}]
+    write(make_run(rows, "r0"), tmp_path)
+    (run,) = document("summary", "--library", tmp_path)["runs"]
+    assert run["n_without_instant"] == 2
+    said = headway("summary", "--library", tmp_path).stderr
+    assert "run r0: 2 completed requests are in no rate" in said
+    write(make_run([timed, timed], "r0"), tmp_path)
+    assert "in no rate" not in headway("summary", "--library", tmp_path).stderr

@@ -62,7 +62,8 @@ def requests(draw: st.DrawFn) -> list[dict[str, Any]]:
             row["ttft_us"] = draw(unknown_or(small)) if gaps is None else draw(small)
             row["chunk_gaps_us"] = gaps
         if outcome is Outcome.COMPLETED:
-            row["latency_us"] = (row["ttft_us"] or 0) + draw(small)
+            answer_us = sum(row["chunk_gaps_us"] or ()) + draw(small)
+            row["latency_us"] = (row["ttft_us"] or 0) + answer_us
         rows.append(row)
     return rows
 
@@ -144,6 +145,7 @@ BREAKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "first_before_last": lambda row: row | {"ttft_us": 31},
     "not_sent": lambda row: row | {"outcome": "not_sent", "latency_us": None},
     "gaps": lambda row: row | {"max_gap_us": 21},
+    "gaps_in_answer": lambda row: row | {"chunk_gaps_us": [1_200], "max_gap_us": 1_200},
     "chunk_tokens": lambda row: row | {"chunk_tokens": [1]},
 }
 
@@ -158,6 +160,38 @@ def test_a_broken_row_is_named_by_its_rule(rule: str, tmp_path: Path) -> None:
     with pytest.raises(RecordError):
         record.write(run, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("latency_us", "gaps_us", "is_sound"),
+    [
+        # An answer of 0.2 s after its first token has no stall of 0.9 s.
+        (300_000, [500_000, 900_000], False),
+        (300_000, [100_000, 100_000], True),
+        # 1 ms is for clocks that are not quite one.
+        (300_000, [101_001], True),
+        (300_000, [200_000, 1_002], False),
+        # A tool that writes whole milliseconds rounds each gap by up to half of one.
+        (300_000, [10_000] * 22 + [1_000] * 3, False),
+        (300_000, [20_000] * 10 + [3_000] * 2, True),
+        # Without a latency there is no end to compare with.
+        (None, [900_000], True),
+    ],
+)
+def test_gaps_fit_into_their_answer(
+    latency_us: int | None, gaps_us: list[int], is_sound: bool
+) -> None:
+    row = {"ttft_us": 100_000, "latency_us": latency_us, "chunk_gaps_us": gaps_us}
+    found = record.problems(make_run([row, COMPLETED]))
+    assert [error.rule for error in found] == ([] if is_sound else ["gaps_in_answer"])
+    assert is_sound or "request 0" in str(found[0])
+
+
+def test_a_longest_gap_alone_fits_into_its_answer() -> None:
+    row = {"ttft_us": 100_000, "latency_us": 300_000, "n_chunks": 3}
+    assert record.problems(make_run([row | {"max_gap_us": 250_000}, {}])) == []
+    (found,) = record.problems(make_run([row | {"max_gap_us": 301_001}, {}]))
+    assert found.rule == "gaps_in_answer"
 
 
 def test_a_negative_gap_breaks_the_gaps() -> None:
@@ -216,7 +250,7 @@ def test_rows_must_name_their_run() -> None:
 
 def test_every_rule_of_a_row_or_a_run_has_a_test() -> None:
     of_files = {"readable", "schema_version", "description", "columns", "run_id", "offered"}
-    of_files |= {"state"}
+    of_files |= {"state", "rows_sha256"}
     assert set(record.RULES) == set(BREAKS) | of_files
 
 

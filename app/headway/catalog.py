@@ -7,13 +7,14 @@ library. It is rebuilt when the path, size or modification time of a file change
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
 
 from headway import record, sql, studies
-from headway.errors import HeadwayError, MisuseError
+from headway.errors import HeadwayError, MisuseError, RecordError
 from headway.model import RunInfo
 
 Stamp = tuple[tuple[str, int, int], ...]
@@ -22,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file of the library that could not be read as a run, and why."""
+    """A file of the library that could not be read as a run or a study, and why."""
 
     path: Path
     message: str
@@ -100,15 +101,18 @@ def stamp(paths: Iterable[Path]) -> Stamp:
     files = run_files(paths)
     beside = {file.parent / studies.FILE_NAME for file in files}
     companions = {file.with_name(f"{file.stem}{record.STATE_SUFFIX}") for file in files}
-    known = [*files, *sorted(path for path in beside | companions if path.is_file())]
-    return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in known)
+    return _stamp([*files, *sorted(path for path in beside | companions if path.is_file())])
+
+
+def _stamp(files: Iterable[Path]) -> Stamp:
+    return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
 def open_catalog(paths: Sequence[Path]) -> Catalog:
     """Open an instance over the run files of libraries.
 
-    A file that cannot be read is listed in `broken` and leaves the others alone. Where two files
-    hold the same run, the first is taken.
+    A file that cannot be read, or whose rows are not those that its digest names, is listed in
+    `broken` and leaves the others alone. Where two files hold the same run, the first is taken.
     """
     connection = sql.connect()
     infos: dict[str, RunInfo] = {}
@@ -119,8 +123,8 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
             info = record.read_info(path)
             if info.run_id in infos:
                 raise MisuseError(f"run {info.run_id} is already loaded from another file")
-            if not info.rows_sha256:  # as other writers may leave it: copies are known by it
-                info = replace(info, rows_sha256=record.rows_sha256(path))
+            # Other writers may leave the digest out; copies are known by it.
+            info = replace(info, rows_sha256=_verified(path))
             _load(connection, path, info)
         except HeadwayError as error:
             broken.append(Broken(path, str(error)))
@@ -132,7 +136,7 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
     sql.finish(connection, files)
     folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
     # A run belongs to the study it names, whatever its folder is called.
-    described = {name: replace(studies.read(folder), name=name) for name, folder in folders.items()}
+    described = {name: _study(name, folder, broken) for name, folder in folders.items()}
     return Catalog(
         connection=connection,
         runs=infos,
@@ -142,6 +146,39 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
         folders=folders,
         files=dict(zip(infos, files, strict=True)),
     )
+
+
+def _study(name: str, folder: Path, broken: list[Broken]) -> studies.Study:
+    """Return what a study says of itself; nothing where its file is broken, which is listed."""
+    try:
+        return replace(studies.read(folder), name=name)
+    except MisuseError as error:
+        broken.append(Broken(folder / studies.FILE_NAME, str(error)))
+        return studies.Study(name)
+
+
+def _verified(path: Path) -> str:
+    """Return the digest of a run file's rows; every row is read, once as long as the file stays.
+
+    Raises
+    ------
+    RecordError
+        File or companion are not as they were written.
+    """
+    companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
+    found = _verified_once(_stamp(each for each in (path, companion) if each.is_file()))
+    if isinstance(found, RecordError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=10_000)
+def _verified_once(stamp: Stamp) -> str | RecordError:
+    path = Path(stamp[0][0])
+    try:
+        return record.verify(path, record.read_info(path))
+    except RecordError as error:
+        return error
 
 
 def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:

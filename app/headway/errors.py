@@ -10,10 +10,18 @@ from typing import TypeVar
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
+def legible(text: str) -> str:
+    """Return text that can be printed and stored: a file's name may hold bytes of no UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 class HeadwayError(Exception):
     """A problem with the input or the request, never with Headway itself."""
 
     code = "error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(legible(message))
 
 
 class MisuseError(HeadwayError):

@@ -4,6 +4,7 @@
 docs/formats.md lists its keys.
 """
 
+import math
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
@@ -76,11 +77,14 @@ def read(folder: Path) -> Study:
         return Study(folder.resolve().name)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise MisuseError(f"{folder.name}/{FILE_NAME} cannot be read ({reason})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MisuseError(f"{folder.name}/{FILE_NAME}: {error}; expected a TOML file") from error
     try:
         return _study(folder.resolve().name, content)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise MisuseError(f"{folder.name}/{FILE_NAME}: {error}") from error
 
 
@@ -96,7 +100,7 @@ def _study(name: str, content: dict[str, Any]) -> Study:
         declared_by=_text(declared, "declared_by"),
         alternates=tuple(
             Alternate(_text(entry, "title") or "alternate", _objective("alternate", entry))
-            for entry in content.get("alternate", ())
+            for entry in _tables(content, "alternate")
         ),
         notes=_texts(content, "notes"),
         unresolved=_texts(content, "unresolved"),
@@ -116,7 +120,8 @@ def _objective(table: str, content: dict[str, Any]) -> Objective:
         value = content.get(field.name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or value <= 0:
             raise ValueError(f"[{table}] {field.name} = {value!r}; expected a number above 0")
         values[field.name] = float(value)
     for share in ("attainment", "repeats"):
@@ -148,6 +153,13 @@ def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:
     value = content.get(key, {})
     if not isinstance(value, dict):
         raise TypeError(f"{key} = {value!r}; expected a table [{key}]")
+    return value
+
+
+def _tables(content: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    value = content.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise TypeError(f"{key} = {value!r}; expected tables [[{key}]]")
     return value
 
 

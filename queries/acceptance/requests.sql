@@ -5,7 +5,7 @@
 -- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
 -- @param origin VARCHAR Latency counts from: scheduled or sent.
 -- @column request_index INTEGER Position in the workload.
--- @column arrival_us BIGINT Scheduled time, sent where unknown.
+-- @column arrival_us BIGINT Scheduled time, or the send where earlier or alone known.
 -- @column left_us BIGINT When it was last in flight; the last instant of the run for open ones.
 -- @column outcome VARCHAR What became of it.
 -- @column ttft_ms DOUBLE TTFT; infinity where it never came.

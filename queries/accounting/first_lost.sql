@@ -7,7 +7,7 @@
 SELECT
     run_id,
     outcome::VARCHAR AS outcome,
-    coalesce(scheduled_us, sent_us) AS arrival_us
+    arrived_us(scheduled_us, sent_us) AS arrival_us
 FROM requests
 WHERE
     phase = 'measured'
@@ -16,6 +16,6 @@ WHERE
 QUALIFY
     row_number() OVER (
         PARTITION BY run_id
-        ORDER BY coalesce(scheduled_us, sent_us), request_index
+        ORDER BY arrived_us(scheduled_us, sent_us), request_index
     ) = 1
 ORDER BY run_id

@@ -13,7 +13,7 @@
 -- @column outcome VARCHAR What became of it.
 -- @column reason VARCHAR Why it left, in the source's words.
 -- @column value_ms DOUBLE Its value; NULL where it never delivered.
--- @column arrival_us BIGINT Scheduled time (sent where unknown) from the run's zero.
+-- @column arrival_us BIGINT Scheduled time, or the send where earlier or alone known, from the run's zero.
 -- @column prompt_tokens INTEGER Prompt length.
 -- @column output_tokens INTEGER Tokens delivered, as the source counts them.
 -- @column requested_output_tokens INTEGER Tokens asked for.
@@ -25,7 +25,7 @@ WITH ranked AS (
         request.outcome::VARCHAR AS outcome,
         request.reason,
         sample.value_ms,
-        coalesce(request.scheduled_us, request.sent_us) AS arrival_us,
+        arrived_us(request.scheduled_us, request.sent_us) AS arrival_us,
         request.prompt_tokens,
         request.output_tokens,
         request.requested_output_tokens,

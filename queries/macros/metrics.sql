@@ -33,9 +33,15 @@ CREATE MACRO is_in_basis(basis, outcome, source_success) AS
 CREATE MACRO is_delivered(metric, basis, outcome) AS
     metric = 'ttft_ms' OR basis = 'source' OR outcome = 'completed';
 
--- Delay of the send behind the schedule, counted only where the run's origin is the schedule.
+-- When a request arrived: by its schedule, or when it was sent if that was earlier or is all that
+-- is known. `least` passes over NULL.
+CREATE MACRO arrived_us(scheduled_us, sent_us) AS
+    least(scheduled_us, sent_us);
+
+-- Delay of the send behind the schedule, counted only where the run's origin is the schedule. A
+-- request that was sent early has none: it waited for nothing before it was sent.
 CREATE MACRO slip_us(origin, scheduled_us, sent_us) AS
-    CASE WHEN origin = 'scheduled' THEN sent_us - scheduled_us ELSE 0 END;
+    CASE WHEN origin = 'scheduled' THEN greatest(sent_us - scheduled_us, 0) ELSE 0 END;
 
 -- Whether a duration keeps a limit; an unknown duration does not, an undeclared limit is kept.
 -- The duration is divided, for 1.001 * 1000 is less than 1001 to a computer.

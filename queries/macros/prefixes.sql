@@ -15,7 +15,7 @@ SELECT
     request_index,
     row_number() OVER (
         PARTITION BY run_id, prefix_group
-        ORDER BY phase = 'measured', coalesce(scheduled_us, sent_us), request_index
+        ORDER BY phase = 'measured', arrived_us(scheduled_us, sent_us), request_index
     ) AS place_in_group
 FROM requests
 WHERE list_contains(run_ids, run_id);

@@ -11,9 +11,9 @@ CREATE VIEW bounds AS
 SELECT
     run_id,
     count(*) AS n_measured,
-    count(coalesce(scheduled_us, sent_us)) AS n_placed,
-    min(coalesce(scheduled_us, sent_us)) AS first_us,
-    max(coalesce(scheduled_us, sent_us)) + 1 AS last_us,
+    count(arrived_us(scheduled_us, sent_us)) AS n_placed,
+    min(arrived_us(scheduled_us, sent_us)) AS first_us,
+    max(arrived_us(scheduled_us, sent_us)) + 1 AS last_us,
     max(last_known_us(scheduled_us, sent_us, ended_us, latency_us)) FILTER (
         WHERE outcome != 'not_sent'
     ) AS last_seen_us,
@@ -30,7 +30,7 @@ CREATE MACRO origin_used(wanted, n_placed, has_schedule) AS
         ELSE 'sent'
     END;
 
--- Requests of the window [start_us, end_us) over scheduled times (sent where unknown). A NULL end
+-- Requests of the window [start_us, end_us) over arrivals: scheduled times, or sends where earlier. A NULL end
 -- is the run's own. Without any times the window cannot be applied and every request counts; a
 -- request without a time in a run that has times counts only where no window was asked for.
 CREATE MACRO is_in_window(arrival_us, n_placed, first_us, last_us, start_us, end_us) AS
@@ -46,14 +46,14 @@ SELECT
     bounds.n_placed,
     bounds.has_schedule,
     bounds.last_seen_us,
-    coalesce(requests.scheduled_us, requests.sent_us) AS arrival_us
+    arrived_us(requests.scheduled_us, requests.sent_us) AS arrival_us
 FROM requests
 INNER JOIN bounds USING (run_id)
 WHERE
     list_contains(run_ids, requests.run_id)
     AND requests.phase = 'measured'
     AND is_in_window(
-        coalesce(requests.scheduled_us, requests.sent_us),
+        arrived_us(requests.scheduled_us, requests.sent_us),
         bounds.n_placed,
         bounds.first_us,
         bounds.last_us,
@@ -70,7 +70,7 @@ SELECT
     bounds.n_placed,
     bounds.has_schedule,
     bounds.last_seen_us,
-    coalesce(requests.scheduled_us, requests.sent_us) AS arrival_us
+    arrived_us(requests.scheduled_us, requests.sent_us) AS arrival_us
 FROM requests
 INNER JOIN bounds USING (run_id)
 WHERE

@@ -1,10 +1,7 @@
 -- Rates of one window: completions and tokens by their own time inside it ÷ the window's length.
---
--- Output tokens are counted as they are delivered where the chunk times of all answers are known,
--- else at completion; input tokens likewise at the first token, else at completion. Drain after the
--- window is never part of a rate. A window under one second has no rates. Where the tokens
--- of a completed answer are unknown, so are those of the window.
---
+-- Output tokens count as they are delivered where the chunk times of all answers are known, else at
+-- completion; input tokens likewise at the first token, else at completion. Drain after the window
+-- is in no rate; a window under 1 s has none, nor tokens where those of a completed answer lack.
 -- @param run_id VARCHAR The run.
 -- @param start_us BIGINT Start of the window.
 -- @param end_us BIGINT End of the window, exclusive.
@@ -17,6 +14,7 @@
 -- @column completed_rps DOUBLE Completions per second.
 -- @column output_tokens_per_s DOUBLE Output tokens per second.
 -- @column input_tokens_per_s DOUBLE Prompt tokens per second.
+-- @column n_without_instant BIGINT Completed requests that no window counts: when is not known.
 WITH instants AS (
     SELECT
         *,
@@ -33,6 +31,7 @@ known AS (
         count(*) FILTER (WHERE outcome = 'completed' AND output_tokens IS NULL) = 0 AS has_output,
         count(*) FILTER (WHERE outcome = 'completed' AND prompt_tokens IS NULL) = 0 AS has_input,
         count(*) FILTER (WHERE outcome = 'completed' AND completes) AS n_completed,
+        count(*) FILTER (WHERE outcome = 'completed' AND completes IS NULL) AS n_without_instant,
         sum(output_tokens) FILTER (WHERE completes) AS output_at_completion,
         sum(prompt_tokens) FILTER (WHERE completes) AS input_at_completion,
         sum(output_tokens) FILTER (WHERE inside AND output_tokens > 0) AS output_inside,
@@ -50,7 +49,7 @@ straddling AS (
 counted AS (
     SELECT
         ($end_us::BIGINT - $start_us::BIGINT) / 1000000.0 AS window_s,
-        known.n_completed,
+        known.*,
         CASE WHEN known.has_chunk_times THEN 'delivered' ELSE 'completed' END AS tokens_of,
         CASE
             WHEN known.has_output AND known.has_chunk_times
@@ -75,6 +74,7 @@ SELECT
     n_input_tokens,
     CASE WHEN window_s >= 1 THEN n_completed / window_s END AS completed_rps,
     CASE WHEN window_s >= 1 THEN n_output_tokens / window_s END AS output_tokens_per_s,
-    CASE WHEN window_s >= 1 THEN n_input_tokens / window_s END AS input_tokens_per_s
+    CASE WHEN window_s >= 1 THEN n_input_tokens / window_s END AS input_tokens_per_s,
+    n_without_instant
 FROM counted
 WHERE window_s IS NOT NULL

@@ -54,7 +54,9 @@ def requests(draw: st.DrawFn, *, timed: bool, scheduled: bool, warm: bool = True
     if outcome is Outcome.NOT_SENT:
         return row | {"source_success": None}
     if timed:
-        row["sent_us"] = row.get("scheduled_us", draw(TIMES)) + draw(st.sampled_from([0, 5_000]))
+        row["sent_us"] = row.get("scheduled_us", draw(TIMES)) + draw(
+            st.sampled_from([-5_000, 0, 5_000])
+        )
     if outcome is Outcome.COMPLETED or draw(st.booleans()):
         row |= draw(answers(latency=outcome is Outcome.COMPLETED or bool(row["source_success"])))
     return row
@@ -85,7 +87,8 @@ windows = st.builds(
 
 
 def arrival(row: Row) -> int | None:
-    return row.get("scheduled_us", row.get("sent_us"))
+    known = [row[name] for name in ("scheduled_us", "sent_us") if name in row]
+    return min(known, default=None)
 
 
 def in_window(rows: Sequence[Row], window: Window) -> list[Row]:
@@ -110,7 +113,7 @@ def slip_us(rows: Sequence[Row], row: Row, origin: Origin) -> int:
     )
     if origin is Origin.SENT or not scheduled or "sent_us" not in row:
         return 0
-    return int(row["sent_us"] - row["scheduled_us"])
+    return max(0, int(row["sent_us"] - row["scheduled_us"]))
 
 
 def value_ms(row: Row, metric: Metric, slip: int) -> float | None:

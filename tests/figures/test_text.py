@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.analyses.distribution import Description, Percentile
 from headway.figures import text
 from headway.model import Metric, Outcome, Status
 
@@ -140,3 +141,25 @@ def test_no_tag_survives_in_a_label_of_plotly(raw: str) -> None:
     shown = text.plain(raw)
     assert not set("<>") & set(shown)
     assert shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == raw
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "expected"),
+    [
+        (0.99, 100, "1.23 s"),
+        (0.999, 100, "≥ 1.23 s (n = 100 carries up to p99)"),
+        (0.999, 1000, "1.23 s"),
+        (0.99, 99, "≥ 1.23 s (n = 99 carries up to p98.9)"),
+        (0.99, 1, "≥ 1.23 s (n = 1 carries no percentile)"),
+        (0.5, 2, "1.23 s"),
+        (0.9999, 1500, "≥ 1.23 s (n = 1,500 carries up to p99.9)"),
+    ],
+)
+def test_a_percentile_says_where_so_few_requests_cannot_carry_it(
+    share: float, n: int, expected: str
+) -> None:
+    described = Description("r0", "all", Metric.TTFT, Status.MEASURED, n=n, denominator=n)
+    point = Percentile(share, 1230.0, not_reached=False)
+    assert text.percentile_value(point, described) == expected
+    lost = Percentile(share, None, not_reached=True)
+    assert text.percentile_value(lost, described) == "not reached"

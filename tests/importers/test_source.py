@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import ImportRefusedError
+from headway.importers import packed
 from headway.importers import source as sources
 from headway.importers.source import Source, as_number, as_text, as_whole, columns, dig, to_us
 
@@ -151,7 +152,7 @@ def test_rounded_instants_keep_their_sums(
 def test_what_unpacks_without_end_is_refused(
     codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "MOST_TEXT_BYTES", 1000)
+    monkeypatch.setattr(packed, "MOST_TEXT_BYTES", 1000)
     Source.open(write(tmp_path, PACKED[codec](b"x" * 1000))).text()
     with pytest.raises(ImportRefusedError, match="unpacks to more than") as refusal:
         Source.open(write(tmp_path, PACKED[codec](b"x" * 1001))).text()

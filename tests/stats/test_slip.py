@@ -46,3 +46,12 @@ def test_slip_counts_against_the_limit() -> None:
 
 def test_slip_without_a_schedule_is_unknown() -> None:
     assert slip([np.nan, np.nan], [1, 2], None) is None
+
+
+def test_sends_before_the_schedule_are_counted() -> None:
+    schedule = np.array([0.0, 1e6, 2e6, 3e6, np.nan])
+    # On time, 5 s early, 1 ms early (which a clock may round), late, and no schedule.
+    sends = np.array([0.0, -4e6, 2e6 - 1000, 3e6 + 1, 7e6])
+    found = slip(schedule, sends, ttft_limit_us=None)
+    assert found is not None
+    assert (found.n_known, found.n_early, found.max_lead_us) == (4, 1, 5e6)

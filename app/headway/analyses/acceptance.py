@@ -191,7 +191,7 @@ def _with_other_origin(
 
     Counts are compared first: where every run has the same from both, so are the verdicts.
     """
-    if judged.slip is None or not judged.slip.max_us:
+    if judged.slip is None or not (judged.slip.max_us or judged.slip.max_lead_us):
         return judged
     other = Origin.SENT if selection.origin is Origin.SCHEDULED else Origin.SCHEDULED
     run_ids = tuple(run.run_id for run in judged.runs)
@@ -343,7 +343,8 @@ def worst_steadiness(found: Sequence[Steadiness]) -> Steadiness:
 
 def _slip(catalog: Catalog, runs: Sequence[RunInfo], objective: Objective) -> Slip | None:
     found = [correlation.slip_of(catalog, run.run_id, objective.ttft_ms) for run in runs]
-    return max((each for each in found if each), key=lambda each: each.p99_us, default=None)
+    known = [each for each in found if each is not None]
+    return max(known, key=lambda each: (each.behind, each.early, each.p99_us), default=None)
 
 
 def worst_in_run(found: Sequence[InRun]) -> InRun:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from headway.analyses import naming
 from headway.analyses.accounting import Interval
 from headway.model import Manifest, RunInfo
+from headway.numbers import brief
 
 Value = str | int | float | None
 
@@ -154,7 +155,7 @@ def _windows(a: Interval | None, b: Interval | None) -> tuple[str, str]:
 
 
 def _s(instant_us: int) -> str:
-    return f"{instant_us / 1_000_000:.6g}"
+    return brief(instant_us / 1_000_000, 6)
 
 
 def _described(run: RunInfo) -> dict[str, Value]:

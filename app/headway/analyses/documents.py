@@ -11,7 +11,7 @@ from headway.analyses.accounting import Account, Interval
 from headway.analyses.distribution import Description, Percentile
 from headway.analyses.reconcile import Comparison
 from headway.analyses.summary import RunSummary
-from headway.model import Load, Selection
+from headway.model import Basis, Load, Selection, Status
 
 
 def load(offered: Load, measured_rps: float | None) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def summary(selection: Selection, summaries: list[RunSummary]) -> dict[str, Any]
     return {
         "method": selection.method.value,
         "basis": selection.basis.value,
-        "runs": [_run(each) for each in summaries],
+        "runs": [_run(each) | {"basis_why": basis_why(selection, each)} for each in summaries],
     }
 
 
@@ -58,10 +58,24 @@ def _run(each: RunSummary) -> dict[str, Any]:
         "input_tokens_per_s": each.rates.input_tokens_per_s,
         "total_tokens_per_s": each.rates.total_tokens_per_s,
         "tokens_of": each.rates.tokens_of,
+        "n_without_instant": each.rates.n_without_instant,
         "metrics": {metric.value: _metric(found) for metric, found in each.metrics.items()},
         "tool": _tool(each.tool.comparisons),
         "tool_why": each.tool.why,
     }
+
+
+def basis_why(selection: Selection, each: RunSummary) -> str | None:
+    """Return why a run has no numbers over the tool's own successes, where these are asked for."""
+    statuses = {found.status for found in each.metrics.values()}
+    if selection.basis is not Basis.SOURCE or statuses != {Status.NOT_MEASURED}:
+        return None
+    if each.run.mapping is not None:
+        return (
+            f"the mapping {each.run.mapping} does not say what the tool counted as a success; a "
+            "mapping says it as [fields.source_success]"
+        )
+    return "the source does not say what it counted as a success"
 
 
 def _window(interval: Interval | None) -> dict[str, int | None]:

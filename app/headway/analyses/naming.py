@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from headway.model import Load, LoadKind, RunInfo
+from headway.numbers import brief
 
 NO_POLICY = "policy not recorded"
 
@@ -25,9 +26,9 @@ def load_text(load: Load, measured_rps: float | None = None) -> str:
         return "unlimited load"
     cap = f", {load.concurrency} concurrent at most" if load.concurrency else ""
     if load.declared_rps is not None:
-        return f"{load.declared_rps:.3g} req/s{cap}"
+        return f"{brief(load.declared_rps)} req/s{cap}"
     if measured_rps is not None:
-        return f"{measured_rps:.3g} req/s measured{cap}"
+        return f"{brief(measured_rps)} req/s measured{cap}"
     return f"load not recorded{cap}"
 
 
@@ -83,12 +84,12 @@ def _sharing(names: Mapping[str, str]) -> list[set[str]]:
 
 def _arrivals(run: RunInfo) -> str | None:
     if run.load.burstiness is not None and run.load.burstiness != 1:
-        return f"burstiness {run.load.burstiness:.3g}"
+        return f"burstiness {brief(run.load.burstiness)}"
     return None
 
 
 def _limit(run: RunInfo) -> str | None:
-    return None if run.time_limit_s is None else f"stopped at {run.time_limit_s:.3g} s"
+    return None if run.time_limit_s is None else f"stopped at {brief(run.time_limit_s)} s"
 
 
 def _stopped_early(run: RunInfo) -> str | None:

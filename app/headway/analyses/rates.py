@@ -15,6 +15,7 @@ class Rates:
     """Rates of one run over its window; None where the window is under a second or unknown.
 
     `tokens_of` says whether tokens count as they are delivered or when a request completes.
+    `n_without_instant` completed requests are in no rate, for it is unknown when they completed.
     """
 
     run_id: str
@@ -24,6 +25,7 @@ class Rates:
     tokens_of: str | None = None
     output_tokens_per_s: float | None = None
     input_tokens_per_s: float | None = None
+    n_without_instant: int | None = None
 
     @property
     def total_tokens_per_s(self) -> float | None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from headway import ingest
+from headway.cli import import_words
 from headway.cli.options import JSON, LIBRARY, fails_plainly
 from headway.cli.parsing import pair
 from headway.cli.progress import Bar
-from headway.cli.tables import print_json, table
+from headway.cli.tables import print_json, printable, table
 from headway.importers import mapped
 
 _INTERRUPTED = 130
@@ -45,11 +46,10 @@ def import_(
         print_json(ingest.report_json(report))
     else:
         _print_import(report)
-    for refusal in report.refused:
-        click.echo(f"refused {refusal.source}: {refusal.message}", err=True)
-    if not report.imported and not report.refused:
-        click.echo("nothing was imported: no file is a result that Headway knows", err=True)
-    sys.exit(1 if report.refused or not report.imported else 0)
+    for line in import_words.lines(report, library):
+        click.echo(printable(line), err=True)
+    is_whole = report.imported and not report.refused and not report.left_out
+    sys.exit(0 if is_whole else 1)
 
 
 def _import(

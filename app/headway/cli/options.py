@@ -11,6 +11,7 @@ import click
 
 from headway import catalog
 from headway.catalog import Catalog
+from headway.cli.tables import printable
 from headway.errors import HeadwayError, MisuseError, QueryError
 
 LIBRARY = click.option(
@@ -37,7 +38,7 @@ def fails_plainly(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **kwargs)
         except HeadwayError as error:
-            click.echo(f"headway: {error}", err=True)
+            click.echo(printable(f"headway: {error}"), err=True)
             sys.exit(2 if isinstance(error, MisuseError | QueryError) else 1)
 
     return run
@@ -58,5 +59,5 @@ def open_library(library: Path) -> Catalog:
         )
     opened = catalog.open_catalog([library])
     for broken in opened.broken:
-        click.echo(f"skipped {broken.path.name}: {broken.message}", err=True)
+        click.echo(printable(f"left out {broken.path.name}: {broken.message}"), err=True)
     return opened

@@ -1,16 +1,19 @@
 """`headway summary`: accounting, rates and percentiles of runs."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from headway.analyses import asking, documents
+from headway.analyses.distribution import Description, Percentile
 from headway.analyses.summary import RunSummary, summarise
 from headway.cli.options import JSON, LIBRARY, fails_plainly, one_of, open_library
 from headway.cli.parsing import parse_percentiles
 from headway.cli.tables import print_json, table
-from headway.model import Basis, Method, Metric, Origin, Selection
+from headway.figures import text
+from headway.model import Basis, Method, Metric, Origin, Outcome, Selection
+from headway.numbers import brief
 
 
 @click.command()
@@ -51,6 +54,8 @@ def summary(
         print_json(documents.summary(selection, summaries))
     else:
         click.echo(table([_summary_row(each) for each in summaries]))
+        for line in (*_timeless(summaries), *_without_successes(selection, summaries)):
+            click.echo(line, err=True)
 
 
 def _summary_row(each: RunSummary) -> dict[str, object]:
@@ -61,7 +66,9 @@ def _summary_row(each: RunSummary) -> dict[str, object]:
         "policy": each.run.policy or each.run.label,
         "declared req/s": each.run.load.declared_rps,
         "offered": each.account.n_offered,
-        "completed": each.account.outcomes[next(iter(each.account.outcomes))],
+        "completed": each.account.outcomes[Outcome.COMPLETED],
+        "completed/s": _rate(each.rates.completed_rps),
+        "output tok/s": _rate(each.rates.output_tokens_per_s),
         "other": ", ".join(f"{n} {name}" for name, n in lost.items()) or None,
         **{f"TTFT p{k} ms": v for k, v in _points(ttft)},
         **{f"stall p{k} ms": v for k, v in _points(stall)},
@@ -69,12 +76,39 @@ def _summary_row(each: RunSummary) -> dict[str, object]:
     }
 
 
-def _points(found: Any) -> list[tuple[str, str]]:
+def _points(found: Description) -> list[tuple[str, str]]:
     chosen = [found.percentiles[0], found.percentiles[-1]] if found.percentiles else []
     return [
-        (
-            documents.percentile_name(point.share),
-            "not reached" if point.value_ms is None else f"{point.value_ms:.4g}",
-        )
+        (documents.percentile_name(point.share), _value(point, found.denominator))
         for point in chosen
     ]
+
+
+def _without_successes(selection: Selection, summaries: Sequence[RunSummary]) -> Iterator[str]:
+    """Say of which runs it is not known what the tool counted as a success."""
+    for each in summaries:
+        why = documents.basis_why(selection, each)
+        if why is not None:
+            yield f"run {each.run.run_id}: no number over the tool's own successes: {why}"
+
+
+def _rate(value: float | None) -> str | None:
+    return None if value is None else brief(value)
+
+
+def _value(point: Percentile, n: int) -> str:
+    """Return a percentile in ms, as a lower bound where n requests cannot carry it."""
+    if point.value_ms is None:
+        return "not reached"
+    said = brief(point.value_ms, 4)
+    return said if text.is_carried(point.share, n) else f"≥ {said} ({text.carried(n)})"
+
+
+def _timeless(summaries: Sequence[RunSummary]) -> Iterator[str]:
+    """Say of which completed requests no rate knows."""
+    for each in summaries:
+        if each.rates.n_without_instant:
+            yield (
+                f"run {each.run.run_id}: {each.rates.n_without_instant:,} completed requests are "
+                "in no rate (req/s, tok/s), for it is unknown when they completed"
+            )

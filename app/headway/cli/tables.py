@@ -1,11 +1,13 @@
 """How commands print: tables for people, one JSON document for scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 import orjson
 import polars as pl
+
+from headway.errors import legible
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -35,5 +37,15 @@ def printable(value: Any) -> Any:
 
 
 def print_json(document: object) -> None:
-    """Print one document, indented, on stdout."""
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    """Print one document, indented, on stdout; names of files may have bytes that are no UTF-8."""
+    click.echo(orjson.dumps(_legible(document), option=orjson.OPT_INDENT_2).decode())
+
+
+def _legible(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else legible(value)
+    if isinstance(value, Mapping):
+        return {_legible(key): _legible(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_legible(each) for each in value]
+    return value

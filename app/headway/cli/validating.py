@@ -10,7 +10,8 @@ import click
 from headway import catalog, record
 from headway.cli.options import JSON, fails_plainly
 from headway.cli.tables import print_json, printable
-from headway.errors import MisuseError, RecordError
+from headway.errors import ImportRefusedError, MisuseError, RecordError
+from headway.importers.survival import survived
 
 
 @click.command()
@@ -22,7 +23,7 @@ def validate(paths: tuple[Path, ...], *, as_json: bool) -> None:
 
     Exit code 0: all are sound; 1: one is not. Warnings change nothing.
     """
-    found = [record.check(path) for path in _run_files(paths)]
+    found = [checked(path) for path in _run_files(paths)]
     if as_json:
         print_json(_document(found))
     else:
@@ -31,6 +32,20 @@ def validate(paths: tuple[Path, ...], *, as_json: bool) -> None:
         n_broken = sum(not each.is_sound for each in found)
         click.echo(f"{len(found) - n_broken} sound, {n_broken} not", err=True)
     sys.exit(0 if all(each.is_sound for each in found) else 1)
+
+
+def checked(path: Path) -> record.Conformance:
+    """Check a file, and that the library opens it: a damaged footer may fool one reader of two."""
+    found = record.Conformance(path)
+    try:
+        with survived(path.name):
+            found = record.check(path)
+            refused = catalog.open_catalog([path]).broken if found.is_sound else ()
+        messages = [broken.message for broken in refused if broken.path == path]
+    except ImportRefusedError as refusal:
+        messages = [str(refusal)]
+    found.problems += [RecordError("readable", message) for message in messages]
+    return found
 
 
 def _run_files(paths: Sequence[Path]) -> list[Path]:

@@ -37,7 +37,7 @@ def _reached(described: Description) -> str:
     point = described.percentiles[-1]
     if point.value_ms is None:
         return f"not reached ({text.share(described.delivered)} delivered)"
-    return text.duration(point.value_ms)
+    return text.percentile_value(point, described)
 
 
 def delivery_sentence(described: Sequence[Description], metric: Metric) -> str:

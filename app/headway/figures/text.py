@@ -1,10 +1,13 @@
 """Numbers as people read them: units, three significant digits, and words for what is missing."""
 
+import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from headway.analyses.distribution import Description, Percentile
 from headway.analyses.documents import percentile_name
 from headway.model import Metric, Outcome, Status
+from headway.numbers import brief
 
 NOT_RECORDED = "not recorded"
 _NBSP = "\u00a0"
@@ -37,9 +40,39 @@ def duration(value_ms: float | None) -> str:
     )
 
 
+def percentile_value(point: Percentile, described: Description) -> str:
+    """Return a percentile in words, as a lower bound where so few requests cannot carry it.
+
+    The largest of n values stands for every percentile above 1 − 1/n: how far beyond it the tail
+    of more requests would reach is not known.
+    """
+    if point.value_ms is None:
+        return "not reached"
+    said = duration(point.value_ms)
+    n = described.denominator
+    return said if is_carried(point.share, n) else f"≥ {said} ({carried(n)})"
+
+
+def is_carried(share: float, n: int) -> bool:
+    """Return whether at least one of n values lies above a percentile's."""
+    return n * (1 - share) >= 1 - 1e-9
+
+
+def carried(n: int) -> str:
+    """Return the highest percentile that n values carry, in words."""
+    if n < 2:
+        return f"n = {n} carries no percentile"
+    highest = math.floor((1 - 1 / n) * 1000 + 1e-9) / 1000
+    return f"n = {n:,} carries up to {percentile(highest)}"
+
+
 def limit(value_ms: float) -> str:
     """Return a declared limit as it was declared, without zeros that nobody wrote."""
-    return f"{value_ms:g}{_NBSP}ms" if value_ms < 1000 else f"{value_ms / 1000:g}{_NBSP}s"
+    return (
+        f"{brief(value_ms, 6)}{_NBSP}ms"
+        if value_ms < 1000
+        else f"{brief(value_ms / 1000, 6)}{_NBSP}s"
+    )
 
 
 def significant(value: float) -> str:

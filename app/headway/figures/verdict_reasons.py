@@ -236,6 +236,9 @@ def _schedule(judged: Judged) -> str | None:
     if judged.slip is not None and judged.slip.behind:
         late = text.duration(judged.slip.p99_us / 1000)
         return f"the load generator fell behind its schedule (p99 {late} late)"
+    if judged.slip is not None and judged.slip.early:
+        n, lead = judged.slip.n_early, text.duration(judged.slip.max_lead_us / 1000)
+        return f"{n:,} requests were sent before their schedule, by up to {lead}"
     return None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from headway.importers.aiperf_files import Beside
 from headway.importers.source import as_number, as_text, as_whole, dig
 from headway.model import Load, LoadKind, Manifest, Metric, ToolAggregate, ToolReport
+from headway.numbers import brief
 
 _ARRIVALS = {"poisson": "poisson", "constant": "constant", "gamma": "gamma"}
 _TRACES = {"fixed_schedule", "trace", "trace_replay"}
@@ -150,7 +151,7 @@ def _length_mix(dataset: Mapping[str, Any]) -> str | None:
         mean = as_number(dig(dataset, "prompts", key, "mean"))
         spread = as_number(dig(dataset, "prompts", key, "stddev"))
         if mean is not None:
-            parts.append(f"{name} {mean:g}" + (f" ± {spread:g}" if spread else ""))
+            parts.append(f"{name} {brief(mean, 6)}" + (f" ± {brief(spread, 6)}" if spread else ""))
     return ", ".join(parts) or None
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headway.model import Finding, Severity
+from headway.numbers import brief
 
 _NEAR_ZERO_US = 100
 _NEAR_ZERO_SHARE = 0.05
@@ -56,8 +57,8 @@ class ChunkCounts:
                 Severity.INFO,
                 self.n_differing,
                 f"{self.n_differing} of {self.n_answers} answers have another number of chunks "
-                f"than of tokens ({self.n_tokens / self.n_chunks:.3g} tokens per chunk overall): "
-                "gaps are between chunks, not tokens",
+                f"than of tokens ({brief(self.n_tokens / self.n_chunks)} tokens per chunk "
+                "overall): gaps are between chunks, not tokens",
             )
         if self.n_near_zero > _NEAR_ZERO_SHARE * self.n_gaps:
             yield Finding(

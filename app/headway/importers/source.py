@@ -14,7 +14,8 @@ import numpy.typing as npt
 import orjson
 import pyarrow as pa
 
-from headway.errors import ImportRefusedError
+from headway.errors import ImportRefusedError, legible
+from headway.importers import packed
 from headway.model import Finding, Severity, TokenCounter
 
 SNIFF_BYTES = 8192
@@ -23,11 +24,7 @@ MAX_SECONDS = 1e9
 # What UTF-8 with a byte order mark begins with.
 MARK = b"\xef\xbb\xbf"
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BLOCK_BYTES = 1 << 20
-# What is packed small can unpack to any size.
-MOST_TEXT_BYTES = 1 << 30
 
 Times = npt.NDArray[np.int64]
 Watch = Callable[[float], None]
@@ -76,7 +73,8 @@ class Source:
         ImportRefusedError
             The file cannot be read (`unreadable`) or has no bytes (`empty`).
         """
-        name = name or path.name
+        name = name or legible(path.name)
+        check_regular(path, name)
         digest, is_blank = hashlib.sha256(), True
         with _refusing(name), path.open("rb") as stream:
             while block := stream.read(_BLOCK_BYTES):
@@ -160,8 +158,25 @@ class Source:
         return next((path for path in found if path.is_file()), None)
 
 
+def check_regular(path: Path, name: str) -> None:
+    """Refuse, without opening it, what is no file: to read a FIFO or a device may never end.
+
+    Raises
+    ------
+    ImportRefusedError
+        The path is a FIFO, a device or a socket (`unreadable`).
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ImportRefusedError(
+            "unreadable",
+            f"{name} is not a regular file but a FIFO, a device or a socket; save the result to a "
+            "file, then name that",
+        )
+
+
 def read_bytes(path: Path, name: str) -> bytes:
     """Return a file's bytes or refuse with code `unreadable`."""
+    check_regular(path, name)
     with _refusing(name):
         return path.read_bytes()
 
@@ -176,12 +191,12 @@ def open_stream(path: Path, name: str, watch: Watch | None = None) -> Iterator[i
         The file cannot be read (`unreadable`), or its compression breaks off (`damaged`).
     """
     with _refusing(name), _opened(path, watch) as raw:
-        codec = _codec(raw.peek(len(_ZSTD_MAGIC)))
+        codec = packed.codec_of(raw.peek(packed.N_MAGIC))
         if codec is None:
             yield raw
             return
-        packed = pa.CompressedInputStream(raw, codec)
-        with _undamaged(name, codec), io.BufferedReader(packed, _BLOCK_BYTES) as stream:
+        unpacked = pa.CompressedInputStream(raw, codec)
+        with packed.undamaged(name, codec), io.BufferedReader(unpacked, _BLOCK_BYTES) as stream:
             yield stream
 
 
@@ -215,18 +230,10 @@ def decode(data: bytes, name: str) -> str:
         The compressed stream is broken (`damaged`), unpacks to more than is held in memory at once
         (`too_long`), or the text is not UTF-8 (`not_utf8`).
     """
-    codec = _codec(data)
-    if codec is not None:
-        with _undamaged(name, codec):
-            data = pa.CompressedInputStream(pa.BufferReader(data), codec).read(MOST_TEXT_BYTES + 1)
-    if codec is not None and len(data) > MOST_TEXT_BYTES:
-        raise ImportRefusedError(
-            "too_long",
-            f"{name} unpacks to more than {MOST_TEXT_BYTES >> 20:,} MiB, and is read whole; "
-            "expected a smaller file: unpack it first if you know what made it",
-        )
+    codec = packed.codec_of(data)
+    unpacked = data if codec is None else packed.unpack(data, codec, name)
     try:
-        return data.decode("utf-8-sig")
+        return unpacked.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise not_utf8(name, error) from error
 
@@ -238,12 +245,6 @@ def not_utf8(name: str, error: UnicodeDecodeError) -> ImportRefusedError:
         f"{name} is not UTF-8 text (byte {error.start}); expected the file as the tool wrote "
         "it: copy it again without re-encoding",
     )
-
-
-def _codec(start: bytes) -> str | None:
-    if start.startswith(_GZIP_MAGIC):
-        return "gzip"
-    return "zstd" if start.startswith(_ZSTD_MAGIC) else None
 
 
 @contextmanager
@@ -258,28 +259,16 @@ def _refusing(name: str) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def _undamaged(name: str, codec: str) -> Iterator[None]:
-    """Turn an error of decompression, which carries no number of the system, into a refusal."""
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ImportRefusedError(
-            "damaged",
-            f"{name} is a {codec} file that breaks off or is corrupt; copy it again, whole",
-        ) from error
-
-
 def head(path: Path) -> bytes:
     """Return the first bytes of a file, decompressed where possible; empty when unreadable."""
     try:
+        if not path.is_file():
+            return b""
         with path.open("rb") as stream:
             start = stream.read(SNIFF_BYTES)
     except OSError:
         return b""
-    codec = _codec(start)
+    codec = packed.codec_of(start)
     if codec is None:
         return start
     try:
@@ -292,9 +281,9 @@ def _first_bytes(path: Path, codec: str) -> bytes:
     """Decompress as much as there is at the start of a file, whether or not it is whole."""
     found = b""
     with path.open("rb") as raw:
-        packed = pa.CompressedInputStream(raw, codec)
+        unpacked = pa.CompressedInputStream(raw, codec)
         with suppress(OSError):  # it breaks off
-            while len(found) < SNIFF_BYTES and (block := packed.read(256)):
+            while len(found) < SNIFF_BYTES and (block := unpacked.read(256)):
                 found += block
     return found[:SNIFF_BYTES]
 

@@ -172,6 +172,12 @@ def _members(stream: JsonStream) -> dict[str, Any]:
 
 def _bench(source: Source, value: dict[str, Any]) -> Bench:
     missing = [name for name in _REQUIRED if not _is_list(value.get(name))]
+    if missing and any(_is_list(value.get(name)) for name in (*_REQUIRED, "errors")):
+        raise ImportRefusedError(
+            "aggregate_only",
+            f"{source.name} was saved in detail, but has no list {', '.join(missing)}: a benchmark "
+            "of embeddings or pooling saves no time for each request, so that none can be read",
+        )
     if missing:
         raise ImportRefusedError(
             "aggregate_only",

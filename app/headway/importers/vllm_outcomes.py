@@ -15,6 +15,7 @@ import numpy as np
 from headway.importers.outcomes import last_line, of_exception, of_status
 from headway.importers.vllm_files import Bench, Planned
 from headway.model import Outcome, OutcomeBasis
+from headway.numbers import brief
 
 # Python and the servers it talks to know these statuses by several names.
 _PHRASES = {status.phrase.lower(): status.value for status in HTTPStatus} | {
@@ -124,7 +125,7 @@ def _judge_answer(bench: Bench, row: int, known: Lengths) -> Verdict:
         if math.ceil(chunks * known.tokens_per_chunk) >= expected:
             return _RETOKENISED
         return _short(
-            f"{chunks} chunks of about {known.tokens_per_chunk:.3g} tokens cannot hold the "
+            f"{chunks} chunks of about {brief(known.tokens_per_chunk)} tokens cannot hold the "
             f"{expected} output tokens asked for (the tool counts {counted} in the text); no "
             "error recorded"
         )

@@ -21,6 +21,7 @@ from headway.model import (
     ToolAggregate,
     ToolReport,
 )
+from headway.numbers import brief
 
 _AGGREGATE = re.compile(r"(mean|median|p\d+(?:\.\d+)?)_(ttft|tpot|itl|e2el)_ms")
 _METRICS = {
@@ -74,7 +75,7 @@ def _arrivals(bench: Bench) -> tuple[str | None, float | None]:
 
 
 def _plain(value: float | None) -> str:
-    return "?" if value is None else f"{value:g}"
+    return "?" if value is None else brief(value, 6)
 
 
 def tool_report(bench: Bench) -> ToolReport:
@@ -205,8 +206,8 @@ def _times(bench: Bench) -> Iterator[Finding]:
             Severity.WARNING,
             n_long,
             f"{n_long} of {bench.n_rows} requests waited over 100 ms in the client for one of "
-            f"max_concurrency slots (median of all {np.median(waits_s):.3g} s): latencies from "
-            "send leave that out",
+            f"max_concurrency slots (median of all {brief(float(np.median(waits_s)))} s): "
+            "latencies from send leave that out",
         )
 
 
@@ -281,6 +282,6 @@ def peak(bench: Bench) -> Iterator[Finding]:
             "peak_below_average",
             Severity.INFO,
             1,
-            f"the tool's peak of {most:.4g} output tok/s is below its mean of {mean:.4g}: the "
-            "peak counts chunks, not tokens",
+            f"the tool's peak of {brief(most, 4)} output tok/s is below its mean of "
+            f"{brief(mean, 4)}: the peak counts chunks, not tokens",
         )

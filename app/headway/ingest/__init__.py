@@ -10,6 +10,7 @@ from headway import record, studies
 from headway.errors import HeadwayError, ImportRefusedError
 from headway.importers import mapped
 from headway.importers.source import Source
+from headway.importers.survival import survived
 from headway.ingest import candidates, frozen, unclaimed
 from headway.ingest.archives import Unpacking
 from headway.ingest.candidates import Candidate
@@ -20,6 +21,7 @@ from headway.ingest.report import (
     Imported,
     Refused,
     Report,
+    Skipped,
     load_json,
     measured_rps,
     outcome_counts,
@@ -36,6 +38,7 @@ __all__ = [
     "Refused",
     "Report",
     "Settings",
+    "Skipped",
     "Step",
     "import_paths",
     "load_json",
@@ -95,12 +98,29 @@ def import_paths(
         and so does the one at which an interrupt raises CancelledImport.
     """
     with _opened(library) as shelf, TemporaryDirectory(prefix="headway-") as scratch:
-        reads = mapping and mapping.answered(settings.set)
+        reads = mapped.Readers(mapping and mapping.answered(settings.set), library, settings.set)
         found, unpackable = candidates.find(paths, library, reads, Path(scratch), unpacking)
         imported, refused = _each(found, shelf, settings, progress)
+        skipped = _passed_over(found, library)
     refused[:0] = (_refused(path, library, error) for path, error in unpackable)
-    skipped = (candidate.shown for candidate in found if candidate.is_passed_over)
-    return Report(tuple(imported), tuple(skipped), tuple(refused))
+    return Report(tuple(imported), skipped, tuple(refused))
+
+
+def _passed_over(found: Sequence[Candidate], library: Path) -> tuple[Skipped, ...]:
+    """Say of each file that was passed over why."""
+    sources = [each.path.parent for each in found if each.importer is not None]
+    return tuple(
+        unclaimed.skipped(
+            each,
+            library,
+            beside_sources=any(
+                each.path.is_relative_to(folder) or folder.is_relative_to(each.path.parent)
+                for folder in sources
+            ),
+        )
+        for each in found
+        if each.is_passed_over
+    )
 
 
 @contextmanager
@@ -123,7 +143,8 @@ def _each(
         if progress is not None:
             progress(step)
         try:
-            imported += _import(candidate, shelf, settings, progress, step)
+            with survived(candidate.name):
+                imported += _import(candidate, shelf, settings, progress, step)
         except (HeadwayError, OSError) as error:
             refused.append(_refused(candidate.shown, shelf.folder, error))
     return imported, refused
@@ -167,6 +188,8 @@ def _import(
 ) -> list[Imported]:
     if candidate.is_passed_over:
         return []
+    if candidate.damage is not None:
+        raise candidate.damage
     if candidate.importer is None:
         raise unclaimed.refusal(candidate.path, candidate.name, shelf.folder)
     watch = None if progress is None else lambda share: progress(replace(step, share=share))

@@ -1,12 +1,20 @@
 """Zip files of results: unpacked within limits, by names that cannot lead anywhere else."""
 
+import lzma
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from headway.errors import ImportRefusedError
 
 _BLOCK_BYTES = 1 << 20
+# What zipfile and the decompressors raise over damage: names that are no text and values that
+# cannot be, too. bz2 raises OSError and ValueError.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError,
+    OSError, ValueError, OverflowError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,14 @@ class Unpacking:
 
 def is_zip(path: Path) -> bool:
     """Decide from its first bytes and its end whether a file is a zip."""
-    return path.suffix.lower() == ".zip" and path.is_file() and zipfile.is_zipfile(path)
+    return path.suffix.lower() == ".zip" and path.is_file() and _has_directory(path)
+
+
+def _has_directory(path: Path) -> bool:
+    try:
+        return zipfile.is_zipfile(path)
+    except _DAMAGE:
+        return False
 
 
 def unpack(path: Path, folder: Path, allowed: Unpacking) -> None:
@@ -40,7 +55,7 @@ def unpack(path: Path, folder: Path, allowed: Unpacking) -> None:
             left = allowed.n_bytes
             for entry in entries:
                 left -= _write(archive, entry, folder / _inside(path.name, entry), path.name, left)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except _DAMAGE as error:
         raise ImportRefusedError(
             "damaged",
             f"{path.name} cannot be unpacked ({error}); pack it again, without a password",

@@ -1,16 +1,20 @@
 """What only shows once a run stands as a whole, beside the runs that the library has."""
 
+import pyarrow.compute as pc
+
 from headway.ingest.library import Library
 from headway.ingest.report import measured_rps
-from headway.model import Finding, Severity
+from headway.model import Finding, Phase, Severity
+from headway.numbers import brief
 from headway.record import Run
 
 RATE_GAP = 0.05
+NOTICEABLE_LEAD_US = 1000
 
 
 def noticed(run: Run, shelf: Library) -> list[Finding]:
-    """Return findings about a sealed run: it is a copy of another, or its rate is off."""
-    return [*_copies(run, shelf), *_rate_gap(run)]
+    """Return findings about a sealed run: it is a copy, its rate is off, or sends came early."""
+    return [*_copies(run, shelf), *_rate_gap(run), *_sent_early(run)]
 
 
 def _copies(run: Run, shelf: Library) -> list[Finding]:
@@ -24,12 +28,29 @@ def _copies(run: Run, shelf: Library) -> list[Finding]:
     return [Finding("same_measurement", Severity.WARNING, 1, message)]
 
 
+def _sent_early(run: Run) -> list[Finding]:
+    """Say how many requests were sent before their schedule, beyond what a clock may round."""
+    rows = run.requests.select(["phase", "scheduled_us", "sent_us"])
+    rows = rows.filter(pc.equal(rows["phase"], Phase.MEASURED.value))
+    lead_us = pc.drop_null(pc.subtract(rows["scheduled_us"], rows["sent_us"]))
+    n_early = pc.sum(pc.greater(lead_us, NOTICEABLE_LEAD_US)).as_py() or 0
+    if not n_early:
+        return []
+    largest_s = pc.max(lead_us).as_py() / 1e6
+    message = (
+        f"{n_early:,} of {len(lead_us):,} requests ({n_early / len(lead_us):.0%}) were sent before "
+        f"their schedule, up to {largest_s:,.3f} s: they count from their send, and the load was "
+        "another than the schedule's"
+    )
+    return [Finding("sent_early", Severity.WARNING, n_early, message)]
+
+
 def _rate_gap(run: Run) -> list[Finding]:
     declared, measured = run.info.load.declared_rps, measured_rps(run.requests)
     if declared is None or measured is None or abs(measured / declared - 1) <= RATE_GAP:
         return []
     message = (
-        f"arrivals came at {measured:.3g} req/s, declared are {declared:.3g}: the load axis shows "
-        "the declared rate"
+        f"arrivals came at {brief(measured)} req/s, declared are {brief(declared)}: the load axis "
+        "shows the declared rate"
     )
     return [Finding("rate_gap", Severity.WARNING, 1, message)]

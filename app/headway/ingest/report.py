@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headway.errors import legible
 from headway.model import Load, Outcome, Phase, RunInfo
 
 
@@ -34,12 +35,30 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file in a folder that was passed over: why, and the mapping that it would fit.
+
+    `is_result` says whether it looks like a result: then one was left out.
+    """
+
+    source: Path
+    why: str
+    mapping: str | None = None
+    is_result: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything an import looked at; what was good is kept whatever else was refused."""
 
     imported: tuple[Imported, ...]
-    skipped: tuple[Path, ...]
+    skipped: tuple[Skipped, ...]
     refused: tuple[Refused, ...]
+
+    @property
+    def left_out(self) -> tuple[Skipped, ...]:
+        """What was passed over and looks like a result."""
+        return tuple(each for each in self.skipped if each.is_result)
 
 
 def outcome_counts(requests: pa.Table) -> dict[Outcome, int]:
@@ -54,11 +73,11 @@ def outcome_counts(requests: pa.Table) -> dict[Outcome, int]:
 def measured_rps(requests: pa.Table) -> float | None:
     """Return the rate at which measured requests were due, in requests per second.
 
-    It is (n − 1) ÷ (last − first) over scheduled times, sent times where unknown; None when fewer
-    than two are known or all are the same.
+    It is (n − 1) ÷ (last − first) over scheduled times, sent times where earlier or alone known;
+    None when fewer than two are known or all are the same.
     """
     measured = _measured(requests, "scheduled_us", "sent_us")
-    due_us = pc.drop_null(pc.coalesce(measured["scheduled_us"], measured["sent_us"]))
+    due_us = pc.drop_null(pc.min_element_wise(measured["scheduled_us"], measured["sent_us"]))
     if len(due_us) < 2:
         return None
     bounds = pc.min_max(due_us)
@@ -75,9 +94,17 @@ def report_json(report: Report) -> dict[str, Any]:
     """Return the document that `headway import --json` prints."""
     return {
         "imported": [_imported(run) for run in report.imported],
-        "skipped": [{"source": str(path)} for path in report.skipped],
+        "skipped": [
+            {
+                "source": legible(str(each.source)),
+                "why": each.why,
+                "mapping": each.mapping,
+                "is_result": each.is_result,
+            }
+            for each in report.skipped
+        ],
         "refused": [
-            {"source": str(entry.source), "code": entry.code, "message": entry.message}
+            {"source": legible(str(entry.source)), "code": entry.code, "message": entry.message}
             for entry in report.refused
         ],
     }
@@ -87,8 +114,9 @@ def _imported(run: Imported) -> dict[str, Any]:
     info = run.info
     return {
         "run_id": info.run_id,
-        "source": str(run.source),
+        "source": legible(str(run.source)),
         "harness": info.harness,
+        "mapping": info.mapping,
         "study": info.study,
         "policy": info.policy,
         "label": info.label,

@@ -15,9 +15,9 @@ from headway.record.files import (
     read,
     read_batches,
     read_info,
-    rows_sha256,
     seal,
     state_of,
+    verify,
     write,
 )
 from headway.record.rules import RULES, SCHEMA_VERSION, Checker, problems
@@ -55,10 +55,10 @@ __all__ = [
     "read_batches",
     "read_info",
     "requests_table",
-    "rows_sha256",
     "seal",
     "state_of",
     "state_table",
+    "verify",
     "with_stream_summary",
     "write",
 ]

@@ -15,6 +15,7 @@ from headway.record.digests import digest_of_batches
 from headway.record.files import (
     RUN_KEY,
     STATE_SUFFIX,
+    check_digest,
     described,
     generation_of,
     read_batches,
@@ -85,16 +86,21 @@ def _of_rows(path: Path, found: Conformance) -> list[RecordError]:
             yield batch
 
     digest = digest_of_batches(REQUESTS, passing())
-    said = "" if found.info is None else found.info.rows_sha256
-    if found.info is not None and said != digest:
-        message = (
-            f"rows_sha256 is {said}; the rows give {digest}: copies of this run are not recognised"
-            if said
-            else f"rows_sha256 is not recorded; the rows give {digest}: whoever opens the file has "
-            "to read all of it"
-        )
+    return [*_of_digest(found, digest), *checker.problems()]
+
+
+def _of_digest(found: Conformance, digest: str) -> list[RecordError]:
+    """Compare the digest of the rows with the one stated; a missing one is poor."""
+    if found.info is None:
+        return []
+    if not found.info.rows_sha256:
+        message = f"rows_sha256 is not recorded; the rows give {digest}: damage cannot be noticed"
         found.warnings.append(Poor("rows_sha256", message))
-    return checker.problems()
+    try:
+        check_digest(found.info, digest, found.path.name)
+    except RecordError as error:
+        return [error]
+    return []
 
 
 def _of_description(

@@ -2,18 +2,20 @@
 
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from headway.errors import RecordError
 from headway.model import RunInfo
 from headway.record.digests import digest, digest_of_batches
-from headway.record.rules import SCHEMA_VERSION, problems, wrong_columns
+from headway.record.rules import RULES, SCHEMA_VERSION, problems, wrong_columns
 from headway.record.schema import (
     LIST_COLUMNS,
     REQUESTS,
@@ -29,12 +31,22 @@ STATE_SUFFIX = ".state.parquet"
 RUN_KEY = b"headway.run"
 
 _SCHEMA_KEY = b"headway.schema"
+_RUN_SHA256_KEY = b"headway.run_sha256"
 _GENERATION_KEY = b"headway.generation"
 _INFO = TypeAdapter(RunInfo)
 
 Metadata = dict[bytes, bytes]
 
+# What pyarrow raises over damage: text that is not UTF-8, sizes and types that cannot be, too.
+_UNREADABLE = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError)
+_DAMAGED = (
+    "the file was damaged or changed after it was written; copy it again from where it is whole, "
+    "or import the source again"
+)
+
 _ROW_GROUP_SAMPLES = 131_072
+_RUN_FILE_NAME = re.compile(r"r[0-9a-f]{12}\.parquet")
+_FOOTER_BYTES = 1 << 16
 # Steps and sample times rise steadily: as differences they take a twelfth of the space.
 _RISING = ("at_us", "step")
 _REPEATING = ["run_id", "phase", "segment", "outcome", "outcome_basis", "reason", "replica"]
@@ -93,8 +105,13 @@ def write(run: Run, directory: Path) -> list[Path]:
         state_path = directory / f"{run.info.run_id}{STATE_SUFFIX}"
         _write_state(run.state.replace_schema_metadata({_GENERATION_KEY: generation}), state_path)
         written.append(state_path)
+    said = _described(run.info)
     table = run.requests.replace_schema_metadata(
-        {_SCHEMA_KEY: SCHEMA_VERSION.encode(), RUN_KEY: _described(run.info)}
+        {
+            _SCHEMA_KEY: SCHEMA_VERSION.encode(),
+            RUN_KEY: said,
+            _RUN_SHA256_KEY: hashlib.sha256(said).hexdigest().encode(),
+        }
     )
     path = directory / f"{run.info.run_id}.parquet"
     _write_requests(table, path)
@@ -108,6 +125,7 @@ def _write_requests(table: pa.Table, path: Path) -> None:
         compression="zstd",
         compression_level=9,
         use_dictionary=_REPEATING,
+        write_page_checksum=True,
         column_encoding={f"{name}.list.element": "BYTE_STREAM_SPLIT" for name in LIST_COLUMNS},
     ) as writer:
         for batch in batches(table):
@@ -122,6 +140,7 @@ def _write_state(state: pa.Table, path: Path) -> None:
         compression="zstd",
         compression_level=9,
         use_dictionary=[name for name in STATE.names if name not in _RISING],
+        write_page_checksum=True,
         column_encoding=dict.fromkeys(_RISING, "DELTA_BINARY_PACKED"),
     )
 
@@ -151,7 +170,7 @@ def read_metadata(path: Path) -> Metadata:
     try:
         found: Metadata = pq.read_metadata(path).metadata or {}
         return found
-    except (pa.ArrowException, OSError) as error:
+    except _UNREADABLE as error:
         raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
 
 
@@ -166,6 +185,7 @@ def described(metadata: Metadata, name: str) -> tuple[RunInfo | None, list[Recor
             "source again, or use the Headway that wrote the file"
         )
         wrong.append(RecordError("schema_version", message))
+    wrong += _damaged_description(metadata, name)
     try:
         info = _INFO.validate_json(metadata.get(RUN_KEY, b""))
     except ValidationError as error:
@@ -174,6 +194,18 @@ def described(metadata: Metadata, name: str) -> tuple[RunInfo | None, list[Recor
             wrong.append(RecordError("description", f"{name}: {where}: {each['msg']}"))
         return None, wrong
     return info, [*wrong, *(RecordError("description", f"{name}: {m}") for m in _impossible(info))]
+
+
+def _damaged_description(metadata: Metadata, name: str) -> Iterator[RecordError]:
+    """Yield what is wrong where the description is not the one that was written."""
+    stated = metadata.get(_RUN_SHA256_KEY, b"").decode(errors="replace")
+    found = hashlib.sha256(metadata.get(RUN_KEY, b"")).hexdigest()
+    if stated and stated != found:
+        message = (
+            f"the description of {name} gives the digest {found[:12]}…; headway.run_sha256 states "
+            f"{stated[:12]!r}…: {_DAMAGED}"
+        )
+        yield RecordError("description", message)
 
 
 def _impossible(info: RunInfo) -> Iterator[str]:
@@ -196,16 +228,40 @@ def read(path: Path) -> Run:
     Raises
     ------
     RecordError
-        The file cannot be read as a run; `problems` tells what else is wrong with a readable one.
+        The file cannot be read as a run, or its rows are not those that its digest names;
+        `problems` tells what else is wrong with a readable one.
     """
     info = read_info(path)
     try:
-        requests = plain(pq.read_table(path))
+        requests = plain(pq.read_table(path, page_checksum_verification=True))
         state_path = state_of(path, info)
-        state = None if state_path is None else plain(pq.read_table(state_path))
-    except (pa.ArrowException, OSError) as error:
+        state = None if state_path is None else plain(_samples(state_path))
+    except _UNREADABLE as error:
         raise RecordError("readable", f"{path.name} cannot be read to its end") from error
-    return Run(info, requests.replace_schema_metadata(None), state)
+    requests = requests.replace_schema_metadata(None)
+    if not wrong_columns(requests.schema, REQUESTS):
+        check_digest(info, digest(requests), path.name)
+    return Run(info, requests, state)
+
+
+def _samples(companion: Path) -> pa.Table:
+    return pq.read_table(companion, page_checksum_verification=True)
+
+
+def check_digest(info: RunInfo, found: str, name: str) -> None:
+    """Refuse rows that are not those the description names.
+
+    Raises
+    ------
+    RecordError
+        The description states another digest; a description without one says nothing.
+    """
+    if info.rows_sha256 and info.rows_sha256 != found:
+        message = (
+            f"the rows of {name} give the digest {found[:12]}…; its description states "
+            f"{info.rows_sha256[:12]}…: {_DAMAGED}"
+        )
+        raise RecordError("rows_sha256", message)
 
 
 def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -217,26 +273,43 @@ def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[p
         The file breaks off.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(batch_size=ROW_GROUP_REQUESTS, columns=columns):
                 yield from plain(pa.Table.from_batches([batch])).to_batches()
-    except (pa.ArrowException, OSError) as error:
+    except _UNREADABLE as error:
         raise RecordError("readable", f"{path.name} cannot be read to its end") from error
 
 
-def rows_sha256(path: Path) -> str:
-    """Return the digest of a run file's rows, as they are and not as its description says.
+def verify(path: Path, info: RunInfo) -> str:
+    """Return the digest of a run file's rows, once file and companion are known to be whole.
+
+    Every row is read: each must name the run, and together they must give the digest that the
+    description states, where it states one.
 
     Raises
     ------
     RecordError
-        The file cannot be read, or its columns are not those of the record.
+        The file or its companion cannot be read, or they are not as they were written.
     """
     schema = plain(read_schema(path).empty_table()).schema
     wrong = wrong_columns(schema, REQUESTS)
     if wrong:
         raise wrong[0]
-    return digest_of_batches(REQUESTS, read_batches(path))
+    found = digest_of_batches(REQUESTS, _of_run(info, path))
+    check_digest(info, found, path.name)
+    companion = state_of(path, info)
+    if companion is not None:
+        for _ in read_batches(companion):
+            pass
+    return found
+
+
+def _of_run(info: RunInfo, path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a run file, each of which names the run."""
+    for batch in read_batches(path):
+        if pc.unique(batch.column("run_id")).to_pylist() not in ([info.run_id], []):
+            raise RecordError("run_id", f"{path.name}: expected that {RULES['run_id']}")
+        yield batch
 
 
 def read_schema(path: Path) -> pa.Schema:
@@ -249,7 +322,7 @@ def read_schema(path: Path) -> pa.Schema:
     """
     try:
         return pq.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
+    except _UNREADABLE as error:
         raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
 
 
@@ -273,11 +346,23 @@ def generation_of(companion: Path) -> str:
 
 
 def describes_run(path: Path) -> bool:
-    """Decide from its footer whether a file is a run file of any version, or of one damaged."""
+    """Decide from its footer whether a file is a run file of any version, or of one damaged.
+
+    Where the footer cannot be read, the name of a run file decides, or the key in its last bytes.
+    """
     try:
         return RUN_KEY in (pq.read_metadata(path).metadata or {})
-    except (pa.ArrowException, OSError):
-        return False
+    except _UNREADABLE:
+        return _RUN_FILE_NAME.fullmatch(path.name) is not None or RUN_KEY in _last_bytes(path)
+
+
+def _last_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - _FOOTER_BYTES))
+            return stream.read()
+    except OSError:
+        return b""
 
 
 def is_run_file(path: Path) -> bool:

@@ -25,6 +25,7 @@ RULES = {
     "schema_version": f"`headway.schema` is {SCHEMA_VERSION}",
     "description": "`headway.run` is JSON that describes a run",
     "columns": "the columns are those of the record, in name and type",
+    "rows_sha256": "the rows give the digest that `headway.run` states, where it states one",
     "run_id": "every row names the run of the description",
     "request_index": "request_index is present and different in every row of a phase",
     "phase": "phase is warmup or measured",
@@ -38,6 +39,8 @@ RULES = {
     "first_before_last": "ttft_us is at most latency_us",
     "not_sent": "a request that was not sent has no send time and no response",
     "gaps": "n_chunks and max_gap_us agree with chunk_gaps_us, and no gap is negative",
+    "gaps_in_answer": "the gaps of a stream fit into its answer: together into latency_us - "
+    "ttft_us but for rounding, and the longest into latency_us",
     "chunk_tokens": "chunk_tokens has one entry per chunk",
     "state": "a sample of state has at_us, and no duration or count of it is negative",
 }
@@ -55,6 +58,7 @@ _TELLING = {
     "first_before_last": ["ttft_us", "latency_us"],
     "not_sent": ["sent_us", "ttft_us", "latency_us", "n_chunks"],
     "gaps": ["n_chunks", "max_gap_us", "n_gaps", "smallest_gap", "largest_gap"],
+    "gaps_in_answer": ["ttft_us", "latency_us", "max_gap_us", "sum_of_gaps"],
     "chunk_tokens": ["n_chunks", "n_chunk_tokens"],
 }
 _SAMPLED = (
@@ -63,6 +67,7 @@ _SAMPLED = (
 ).split()
 _SHOWN = 3
 _LONGEST_TEXT = 40
+_ROUNDING_US = 1000
 
 
 def problems(run: Run) -> list[RecordError]:
@@ -236,6 +241,7 @@ def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
         n_gaps=gaps.len().cast(pl.Int64),
         smallest_gap=gaps.min().cast(pl.Int64),
         largest_gap=gaps.max().cast(pl.Int64),
+        sum_of_gaps=pl.col("chunk_gaps_us").cast(pl.List(pl.Int64)).list.sum(),
         n_chunk_tokens=pl.col("chunk_tokens").list.len().cast(pl.Int64),
     )
 
@@ -261,6 +267,7 @@ def _checks(info: RunInfo | None) -> Mapping[str, pl.Expr]:
         "not_sent": (col("outcome") == Outcome.NOT_SENT) & responded,
         "gaps": col("n_gaps").is_not_null() & (wrong_gaps | (col("smallest_gap") < 0))
         | (n_chunks < 1).fill_null(value=False),
+        "gaps_in_answer": _outlasts_answer(),
         "chunk_tokens": col("n_chunk_tokens") != n_chunks,
     }
     if info is not None:
@@ -268,6 +275,22 @@ def _checks(info: RunInfo | None) -> Mapping[str, pl.Expr]:
         if info.completion_times:
             checks["completion_time"] = completed & col("latency_us").is_null()
     return {rule: breaks.fill_null(value=False) for rule, breaks in checks.items()}
+
+
+def _outlasts_answer() -> pl.Expr:
+    """Return whether the gaps of a stream are longer than its answer, beyond what rounding adds."""
+    col = pl.col
+    total = col("sum_of_gaps")
+    # Half a unit for each gap: tools write µs, or hundredths, tenths or whole milliseconds.
+    rounded_us = (
+        pl.when(total % 1000 == 0).then(1000).when(total % 100 == 0).then(100)
+        .when(total % 10 == 0).then(10).otherwise(1)
+    )  # fmt: skip
+    allowed_us = _ROUNDING_US + col("n_gaps") * rounded_us / 2
+    answer_us = col("latency_us") - col("ttft_us").fill_null(0)
+    longest_us = col("latency_us") + _ROUNDING_US
+    sum_outlasts = (total > answer_us + allowed_us).fill_null(value=False)
+    return sum_outlasts | (col("max_gap_us") > longest_us).fill_null(value=False)
 
 
 def _repeated(parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:

@@ -169,11 +169,12 @@ def plain(table: pa.Table) -> pa.Table:
     """Return a table in the types of the record where it only holds text and lists another way.
 
     Parquet knows one kind of text and one of lists. Arrow knows several, and a file remembers which
-    of them its writer used.
+    of them its writer used. What else a file says of its columns is left behind: damaged, it makes
+    other readers of Arrow's tables fail.
     """
     schema = pa.schema([(field.name, _plain_type(field.type)) for field in table.schema])
     if schema.types == table.schema.types:
-        return table
+        return pa.Table.from_arrays(table.columns, schema=schema)
     return pa.Table.from_arrays(
         [_spelt_out(column) for column in table.columns], table.column_names
     ).cast(schema)

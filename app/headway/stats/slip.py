@@ -9,6 +9,7 @@ from headway.stats.percentiles import nearest_rank
 
 NOTICEABLE_US = 1000
 SHARE_OF_LIMIT = 0.01
+MANY_EARLY = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +17,20 @@ class Slip:
     """How far sends lagged behind the schedule, in microseconds.
 
     `late_share` is the share sent more than 1 ms late. A generator that fell `behind` makes
-    latencies from the send too short, and they cannot be accepted.
+    latencies from the send too short, and they cannot be accepted. `n_early` of the `n_known`
+    requests with schedule and send were sent more than 1 ms before their schedule, at most
+    `max_lead_us`. A generator that ran `early` offered another load than the plan's, and its
+    latencies cannot be accepted either.
     """
 
     p99_us: float
     max_us: float
     late_share: float
     behind: bool
-    early: bool = False
+    n_known: int
+    n_early: int
+    max_lead_us: float
+    early: bool
 
 
 def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | None) -> Slip | None:
@@ -38,7 +45,8 @@ def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | Non
 
     Notes
     -----
-    Behind: the 99th percentile exceeds 1 ms and 1% of the TTFT limit. (`late_share` is for the
+    Behind: the 99th percentile exceeds 1 ms and 1% of the TTFT limit. Early: more than 1% of the
+    requests were sent before their schedule by more than that. (`late_share` is for the
     reader: on any real client a few sends are a millisecond late.)
     """
     late = np.asarray(sent_us, float) - np.asarray(scheduled_us, float)
@@ -48,4 +56,7 @@ def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | Non
     p99 = float(nearest_rank(late, 0.99))
     allowed = max(NOTICEABLE_US, SHARE_OF_LIMIT * (ttft_limit_us or 0))
     share = float(np.mean(late > NOTICEABLE_US))
-    return Slip(p99, float(late[-1]), share, p99 > allowed)
+    n_early = int(np.sum(late < -NOTICEABLE_US))
+    lead = max(0.0, -float(late[0]))
+    early = float(np.mean(late < -allowed)) > MANY_EARLY
+    return Slip(p99, float(late[-1]), share, p99 > allowed, len(late), n_early, lead, early)

@@ -210,8 +210,8 @@ def along_load(selection: Selection, edited: Edited) -> None:
         alt="Latency tails, completions and goodput by offered load",
     )
     said = [
-        f"{line} keeps up to {knee.keeps_up:.3g} req/s measured"
-        + (f", plateau {knee.plateau:.3g} req/s" if knee.plateau is not None else "")
+        f"{line} keeps up to {text.significant(knee.keeps_up)} req/s measured"
+        + (f", plateau {text.significant(knee.plateau)} req/s" if knee.plateau is not None else "")
         for line, knee in load_curves.knees(points).items()
         if knee.keeps_up is not None
     ]

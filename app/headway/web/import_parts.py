@@ -253,7 +253,8 @@ def _line(entry: Mapping[str, Any], titles: Mapping[str, str], batch: Batch) -> 
 def _provenance(entry: Mapping[str, Any], run: RunInfo, batch: Batch) -> str:
     study = f"study {run.study}" if run.study != DEFAULT else "no study was named"
     again = " · replaces an earlier import" if entry["replaced"] else ""
-    return f"{_name(entry['source'], batch)} · read by {run.importer} · {study}{again}"
+    reader = f"{run.importer}, through the mapping {run.mapping}" if run.mapping else run.importer
+    return f"{_name(entry['source'], batch)} · read by {reader} · {study}{again}"
 
 
 def _refused(refused: Sequence[Mapping[str, Any]], batch: Batch) -> None:
@@ -275,13 +276,20 @@ def _refused(refused: Sequence[Mapping[str, Any]], batch: Batch) -> None:
 
 
 def _passed_over(batch: Batch) -> None:
-    """Name the files that lay beside and are nothing that Headway knows."""
-    names = passed_over(batch)
+    """Name the files that lay beside: those that look like results with what to do, then others."""
+    if batch.report is None:
+        return
+    skipped = batch.report["skipped"]
+    for entry in (entry for entry in skipped if entry["is_result"]):
+        why = entry["why"].replace(f"{batch.folder}/", "")
+        st.warning(state.escape(f"{_name(entry['source'], batch)} was left out: {why}"))
+    left_out = {_name(entry["source"], batch) for entry in skipped if entry["is_result"]}
+    names = [name for name in passed_over(batch) if name not in left_out]
     if not names:
         return
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    said = f"Passed over, for nothing claims them: {', '.join(names[:_MOST_NAMED])}{more}."
-    st.caption(state.escape(said))
+    said = f"Passed over, nothing in them looks like requests: {', '.join(names[:_MOST_NAMED])}"
+    st.caption(state.escape(f"{said}{more}."))
 
 
 def passed_over(batch: Batch) -> list[str]:

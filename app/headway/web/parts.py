@@ -107,7 +107,7 @@ def _value(point: Percentile, each: Description) -> str:
     if point.not_reached:
         said = f"not reached ({text.share(each.delivered)} delivered)"
     else:
-        said = text.duration(point.value_ms)
+        said = text.percentile_value(point, each)
     return said if each.n_eff is None else f"{said}  \n:gray[{_bounds(point)}]"
 
 

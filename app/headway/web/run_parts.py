@@ -84,10 +84,7 @@ def _percentiles(
 ) -> dict[str, str]:
     found = {}
     for each in distribution.describe(catalog, selection, metric, shares):
-        values = [
-            "not reached" if point.not_reached else text.duration(point.value_ms)
-            for point in each.percentiles
-        ]
+        values = [text.percentile_value(point, each) for point in each.percentiles]
         found[each.run_id] = " / ".join(values) or text.STATUS_WORDS[each.status]
     return found
 

@@ -105,8 +105,9 @@ def look() -> theme.Look:
 def require_runs() -> None:
     """Stop the page with what to do next when the library holds no runs."""
     opened = catalog()
-    for broken in opened.broken:
-        st.warning(f"{escape(broken.path.name)} is left out: {escape(broken.message)}")
+    left_out = [f"{escape(b.path.name)} is left out: {escape(b.message)}" for b in opened.broken]
+    if left_out:
+        st.warning("\n\n".join(left_out))
     if opened.runs:
         return
     st.title("No runs yet")

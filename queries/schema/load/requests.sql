@@ -3,7 +3,7 @@ INSERT INTO requests BY NAME
 WITH placed AS (
     SELECT
         * EXCLUDE (chunk_gaps_us, chunk_tokens),
-        phase = 'measured' AND coalesce(scheduled_us, sent_us) IS NOT NULL AS has_place
+        phase = 'measured' AND arrived_us(scheduled_us, sent_us) IS NOT NULL AS has_place
     FROM request_files
 )
 
@@ -13,7 +13,7 @@ SELECT
         WHEN has_place
             THEN row_number() OVER (
                 PARTITION BY has_place
-                ORDER BY coalesce(scheduled_us, sent_us), request_index
+                ORDER BY arrived_us(scheduled_us, sent_us), request_index
             )
     END AS place
 FROM placed;

@@ -43,6 +43,7 @@ PLAIN_FACTS = (
     *FACT_CHOICES,
     "token_basis",
     "offered",
+    "finished",
     "harness",
     "harness_version",
     "policy",

@@ -80,10 +80,17 @@ def _flush(held: dict[str, list[Any]], batches: dict[str, list[pl.Series]]) -> N
         values.clear()
 
 
-def first_rows(source: Source, form: Format, limit: int) -> list[Stack]:
-    """Return the first requests, each with the objects around it."""
+def first(source: Source) -> list[tuple[int, Any]]:
+    """Return the first documents of a file with their number."""
+    return list(islice(documents(source, Damage()), _MOST_SAMPLED))
+
+
+def first_rows(
+    source: Source, form: Format, limit: int, known: Sequence[tuple[int, Any]] = ()
+) -> list[Stack]:
+    """Return the first requests, each with the objects around it; `known` saves the reading."""
     found: list[Stack] = []
-    for place, document in islice(documents(source, Damage()), _MOST_SAMPLED):
+    for place, document in known or islice(documents(source, Damage()), _MOST_SAMPLED):
         for path in form.rows or ("",):
             for stack in within(document, path, place):
                 if len(found) >= limit:

@@ -11,6 +11,7 @@ from headway.importers.mapped import derive, fields, requests, runs
 from headway.importers.mapped.mapping import INSTANTS, Field, Mapping, Question
 from headway.importers.mapped.problems import Problem
 from headway.importers.source import Source
+from headway.importers.survival import survived
 
 SAMPLED_ROWS = 20_000
 _MOST_TEXT = 80
@@ -108,12 +109,13 @@ def preview(path: Path, mapping: Mapping, n: int = 20, limit: int | None = SAMPL
         preview without rows, whose problem says why; nothing is raised for it.
     """
     try:
-        source = Source.open(path)
-        usable = _with_units(mapping)
-        table = requests.read(source, usable, limit)
+        with survived(path.name):
+            source = Source.open(path)
+            usable = _with_units(mapping)
+            table = requests.read(source, usable, limit)
+            return _shown(mapping, usable, table, n, limit)
     except HeadwayError as error:
         return _nothing(mapping, error)
-    return _shown(mapping, usable, table, n, limit)
 
 
 def _shown(

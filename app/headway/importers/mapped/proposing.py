@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from headway.importers.mapped import event_words, places, saved, tables
+from headway.importers.mapped import event_words, places, saved, tables, totals
 from headway.importers.mapped.draft import Draft
-from headway.importers.mapped.mapping import Format
+from headway.importers.mapped.mapping import Format, Layout
 from headway.importers.mapped.proposal import Confidence, Line, Proposal
 from headway.importers.source import Source
+from headway.importers.survival import survived
 
 
 def propose(path: Path, library: Path | None = None) -> Proposal:
@@ -22,15 +23,21 @@ def propose(path: Path, library: Path | None = None) -> Proposal:
     Raises
     ------
     ImportRefusedError
-        The file cannot be read as a table.
+        The file cannot be read as a table, or holds totals (`aggregate_only`).
     """
-    source = Source.open(path)
+    with survived(path.name):
+        return _proposal(Source.open(path), path, library)
+
+
+def _proposal(source: Source, path: Path, library: Path | None) -> Proposal:
     for each in saved.fitting(path, library):
         shown = ", ".join(saved.shape(each.mapping)[:6])
         reason = f"the file has the columns of the mapping {each.name} ({shown}, …)"
         line = Line("mapping", tuple(saved.shape(each.mapping)), reason, Confidence.CERTAIN)
         return Proposal(each.mapping, (line,), each.mapping.missing(), each.name)
-    form, why = _format(source)
+    form, why = format_of(source)
+    if form.layout is not Layout.ARRAYS and totals.are_named(tables.columns(source, form)):
+        raise totals.refusal(source)
     draft = Draft(source, form)
     events = event_words.layout(draft.rows, form, draft.profiles)
     if events is not None:
@@ -38,7 +45,14 @@ def propose(path: Path, library: Path | None = None) -> Proposal:
     return draft.proposal(why)
 
 
-def _format(source: Source) -> tuple[Format, str]:
+def format_of(source: Source) -> tuple[Format, str]:
+    """Return where and how the requests of a file stand, and why it seems so.
+
+    Raises
+    ------
+    ImportRefusedError
+        The file cannot be read as a table.
+    """
     kind = tables.form_of(source.path)
     if kind is tables.Form.JSON:
         return places.find(source)

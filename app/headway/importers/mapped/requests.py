@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from headway.errors import ImportRefusedError
-from headway.importers.mapped import events, tables
+from headway.importers.mapped import events, places, tables, totals
 from headway.importers.mapped.mapping import Layout, Mapping
 from headway.importers.mapped.problems import Problem, first
 from headway.importers.source import Source
@@ -102,6 +102,8 @@ def _check_columns(source: Source, mapping: Mapping, rows: pl.DataFrame) -> None
     missing = [column for column in doubtful if column not in found]
     if not missing:
         return
+    if not found and _holds_totals(source):
+        raise totals.refusal(source)
     near = [f"{column!r}{_like(column, found)}" for column in missing]
     shown = ", ".join(_printable(name) for name in found[:_MOST_NAMED]) or "no object with keys"
     shown += ", …" if len(found) > _MOST_NAMED else ""
@@ -112,6 +114,14 @@ def _check_columns(source: Source, mapping: Mapping, rows: pl.DataFrame) -> None
         f"{source.name} has no column {', '.join(near)}; the mapping {mapping.name} reads it. "
         f"The file has: {shown}",
     )
+
+
+def _holds_totals(source: Source) -> bool:
+    """Return whether the lists of requests are empty, and totals stand around them."""
+    if tables.form_of(source.path) is not tables.Form.JSON:
+        return False
+    form, _ = places.find(source)
+    return totals.are_named(tables.columns(source, form))
 
 
 def _printable(name: str) -> str:

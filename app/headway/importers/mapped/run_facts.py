@@ -44,9 +44,17 @@ def read(source: Source, mapping: Mapping, rows: pl.DataFrame) -> dict[str, Any]
     found = {}
     for fact in mapping.facts:
         value = fact.value if fact.source is None else _common(source, mapping, fact, rows)
-        if value is not None:
+        if value is not None and not _is_endless(fact, value):
             found[fact.key] = _typed(source, mapping, fact, value)
     return found
+
+
+def _is_endless(fact: Fact, value: Scalar) -> bool:
+    """Return whether a number is said to be infinite or none: then no number limits the run."""
+    kind = _TYPES.get(fact.key, "str")
+    if "int" not in kind and "float" not in kind:
+        return False
+    return str(value).strip().lower().lstrip("+") in ("inf", "infinity", "nan")
 
 
 def _common(source: Source, mapping: Mapping, fact: Fact, rows: pl.DataFrame) -> Scalar | None:
@@ -99,7 +107,7 @@ def _typed(source: Source, mapping: Mapping, fact: Fact, value: Scalar) -> Any:
         if number is None or number < 0:
             raise _misfit(source, fact, value, "a number that is not negative")
         return number
-    return value if fact.key == "offered" else str(value)
+    return value if fact.key in ("offered", "finished") else str(value)
 
 
 def _misfit(source: Source, fact: Fact, value: Scalar, expected: str) -> ImportRefusedError:

@@ -241,6 +241,10 @@ def _offered(
             "inconsistent",
             f"{source.name}: offered = {said!r}; expected rows, some, or a number of requests",
         )
+    finished = as_whole(facts.get("finished"))
+    if finished is not None and n_rows < finished <= declared:
+        noticed.append(_sampled(n_rows, finished))
+        return rows, OfferedBasis.ROWS
     if declared <= n_rows:
         if declared < n_rows:
             message = (
@@ -252,6 +256,16 @@ def _offered(
     message = f"{n_missing} of {declared} requests offered have no row: unaccounted for"
     noticed.append(Problem("rows_missing", message, n_missing, severity=Severity.ERROR))
     return pl.concat([rows, _unaccounted(rows, n_missing)], how="diagonal"), OfferedBasis.DECLARED
+
+
+def _sampled(n_rows: int, finished: int) -> Problem:
+    """Say that the tool kept only some of the requests that it finished: nothing was lost."""
+    message = (
+        f"the file has {n_rows} of the {finished} requests that the tool finished: a sample of "
+        "them, or its own steady window, and not a run with losses. Every share is of these rows; "
+        "run the benchmark again so that it keeps all requests"
+    )
+    return Problem("rows_sampled", message, finished - n_rows, severity=Severity.WARNING)
 
 
 def _unaccounted(rows: pl.DataFrame, n: int) -> pl.DataFrame:

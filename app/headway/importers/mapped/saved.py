@@ -3,18 +3,22 @@
 A library keeps its mappings in the folder `.mappings`, one TOML file each.
 """
 
+from collections.abc import Mapping as Dict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from headway.errors import HeadwayError, ImportRefusedError, MisuseError
-from headway.importers.mapped import events, tables, toml_files
-from headway.importers.mapped.mapping import Layout, Mapping
+from headway.importers.mapped import documents, events, requests, tables, toml_files
+from headway.importers.mapped.mapping import Layout, Mapping, Scalar
 from headway.importers.source import Source
 
 FOLDER = ".mappings"
+BUILT_IN = "built-in"
+_SAMPLED = 200
 _BUILTIN = Path(__file__).parent / "builtin"
 _FORBIDDEN = set('/\\:*?"<>|')
 
@@ -44,7 +48,7 @@ class Broken:
 def builtin() -> tuple[Saved, ...]:
     """Return the mappings that come with Headway, by name."""
     found = (toml_files.read(path) for path in sorted(_BUILTIN.glob("*.toml")))
-    return tuple(Saved(mapping, "built-in") for mapping in found)
+    return tuple(Saved(mapping, BUILT_IN) for mapping in found)
 
 
 def listed(library: Path | None) -> tuple[list[Saved], list[Broken]]:
@@ -116,7 +120,7 @@ def save(mapping: Mapping, library: Path) -> Path:
 def fits(mapping: Mapping, path: Path) -> bool:
     """Return whether a file has the columns that a mapping was made for."""
     source = _opened(path)
-    return source is not None and _fits(mapping, source)
+    return source is not None and _fits(mapping, source, _first(source))
 
 
 def _opened(path: Path) -> Source | None:
@@ -126,9 +130,18 @@ def _opened(path: Path) -> Source | None:
         return None
 
 
-def _fits(mapping: Mapping, source: Source) -> bool:
+def _first(source: Source) -> Sequence[tuple[int, Any]]:
+    """Return the first documents of a JSON file; nothing of another, or of one that is damaged."""
     try:
-        found = set(tables.columns(source, mapping.format))
+        is_json = tables.form_of(source.path) is tables.Form.JSON
+        return documents.first(source) if is_json else ()
+    except HeadwayError:
+        return ()
+
+
+def _fits(mapping: Mapping, source: Source, first: Sequence[tuple[int, Any]]) -> bool:
+    try:
+        found = set(tables.columns(source, mapping.format, first))
     except HeadwayError:
         return False
     return bool(found) and set(shape(mapping)) <= found
@@ -150,5 +163,28 @@ def fitting(path: Path, library: Path | None) -> list[Saved]:
     source = _opened(path)
     if source is None:
         return []
+    first = _first(source)
     known, _ = listed(library)
-    return [saved for saved in known if _fits(saved.mapping, source)]
+    found = [saved for saved in known if _fits(saved.mapping, source, first)]
+    # Two mappings of one tool may tell its files by a value instead of by their columns.
+    apt = [saved for saved in found if _has_rows(saved.mapping, source)]
+    return apt or found
+
+
+def _has_rows(mapping: Mapping, source: Source) -> bool:
+    """Return whether the rows that a mapping wants are among the first of a file."""
+    if not mapping.format.only:
+        return True
+    try:
+        return requests.read(source, mapping, _SAMPLED).rows.height > 0
+    except HeadwayError:
+        return False
+
+
+def alone(path: Path, library: Path | None, said: Dict[str, Scalar]) -> Mapping | None:
+    """Return the built-in mapping that a file fits if no other does and it leaves nothing open."""
+    found = fitting(path, library)
+    if len(found) != 1 or found[0].origin != BUILT_IN:
+        return None
+    mapping = found[0].mapping.answered(said)
+    return None if mapping.missing() else mapping

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -101,8 +102,10 @@ def names(source: Source) -> list[str]:
     return databases.sqlite_names(source)
 
 
-def columns(source: Source, form: Format) -> list[str]:
+def columns(source: Source, form: Format, first: Sequence[tuple[int, Any]] = ()) -> list[str]:
     """Return the names of a file's columns; of JSON, the paths that its first rows have.
+
+    `first` are the first documents of JSON where they were read before.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def columns(source: Source, form: Format) -> list[str]:
     """
     kind = form_of(source.path)
     if kind is Form.JSON:
-        found = documents.first_rows(source, form, _SAMPLED)
+        found = documents.first_rows(source, form, _SAMPLED, first)
         beside = documents.uneven(found) if form.layout is Layout.ARRAYS else set()
         return [path for path in _json_paths(found) if path not in beside]
     return _paths(_lazy(source, kind, form).collect_schema())

@@ -8,6 +8,7 @@ import polars as pl
 
 from headway.importers.mapped.mapping import Kind, Unit
 from headway.importers.mapped.profile import Profile
+from headway.numbers import brief
 
 # Unix times of 2001 to 2096 in each unit do not overlap.
 _UNIX = {
@@ -72,8 +73,8 @@ def in_words(column: Profile, unit: Unit) -> str:
     value_s = seconds(column.median, unit)
     for factor, name in ((1, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns")):
         if value_s * factor >= 1:
-            return f"{value_s * factor:.3g} {name}"
-    return f"{value_s:.3g} s"
+            return f"{brief(value_s * factor)} {name}"
+    return f"{brief(value_s)} s"
 
 
 def told(

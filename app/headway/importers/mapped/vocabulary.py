@@ -36,7 +36,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Every word: names of columns, of facts, values of statuses, texts of errors, events."""
+    """Every word: names of columns and facts, values of statuses, errors, events, files beside."""
 
     terms: Dict[str, tuple[Term, ...]]
     not_recorded: Dict[str, str]
@@ -44,6 +44,8 @@ class Vocabulary:
     outcomes: Dict[str, str]
     errors: Dict[str, str]
     events: Dict[str, str]
+    totals: Dict[str, str]
+    companions: Dict[str, list[str]]
 
 
 @cache
@@ -57,7 +59,7 @@ def load() -> Vocabulary:
             is_list = entry.get("lists", False)
             term = Term(name, entry["field"], kind, is_list, whose, rank)
             terms[name] = (*terms.get(name, ()), term)
-    rest = ("not_recorded", "facts", "outcomes", "errors", "events")
+    rest = ("not_recorded", "facts", "outcomes", "errors", "events", "totals", "companions")
     return Vocabulary(terms, *(content[key] for key in rest))
 
 
