@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from headway.analyses import acceptance
+from headway.analyses import acceptance, correlation
 from headway.analyses.acceptance import Asked, Judged
 from headway.catalog import Catalog
-from headway.model import Load, LoadKind, Objective, Selection, Window
+from headway.model import Load, LoadKind, Metric, Objective, Origin, Selection, Window
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import InRun, Verdict, Why
 from libraries import make_run, offered, open_runs, replicates, run_from
@@ -249,6 +249,21 @@ def test_a_window_keeps_only_its_requests(tmp_path: Path) -> None:
     found = judge_one(opened, window=Window(0, 10_000_000))
     assert found.n_offered == 50
     assert judge(opened, window=Window(90_000_000, 91_000_000)) == []
+
+
+def test_a_request_that_arrives_as_the_window_ends_is_outside_it(tmp_path: Path) -> None:
+    """All inside wait alike, a block ratio of 1; the one request at the end waits ten times it."""
+    rows = offered(100, 100)
+    rows[50]["ttft_us"], rows[50]["latency_us"] = 1_000_000, 1_090_000
+    assert rows[50]["scheduled_us"] == 10_000_000
+    opened = open_runs(tmp_path, make_run(rows))
+    inside, beyond = (
+        correlation.correlation(opened, "r0", Window(0, end_us), Origin.SCHEDULED)
+        for end_us in (10_000_000, 10_000_001)
+    )
+    assert inside.parts[Metric.TTFT].ranks == 1
+    assert beyond.parts[Metric.TTFT].ranks != 1
+    assert judge_one(opened, window=Window(0, 10_000_000)).n_met == 50
 
 
 # Where a run stands.

@@ -1,5 +1,6 @@
 """Every page, on the sample study and on the libraries that usually break pages."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -141,6 +142,28 @@ def test_home_answers_with_facts_and_accounts(open_page: Open) -> None:
     assert "✗ 93.4% (467/500)" in said
 
 
+def symbols(app: AppTest) -> dict[str, list[str]]:
+    """Return the symbols of the marks on Home's chart, by line and in order of load."""
+    (chart,) = app.get("plotly_chart")
+    traces = json.loads(chart.proto.spec)["data"]
+    return {
+        trace["name"]: trace["marker"]["symbol"]
+        for trace in traces
+        if "markers" in trace["mode"] and trace["name"] != "declared share"
+    }
+
+
+def test_a_mark_is_solid_only_where_the_load_is_accepted_for_the_workload(
+    open_page: Open, tmp_path: Path
+) -> None:
+    """A simulator answers in one run; a client's one run met, and says nothing of the next."""
+    assert symbols(open_page("home"))["sarathi"] == ["diamond"] * 4 + ["x"] * 2
+    write(make_run(offered(40, 40)), tmp_path)
+    toml = "[objective]\nttft_ms = 200\nattainment = 0.9\n"
+    (tmp_path / "study" / "study.toml").write_text(toml, encoding="utf-8")
+    assert symbols(open_page("home", tmp_path))["policy"] == ["circle-open"]
+
+
 def test_accounts_that_do_not_add_up_are_red(open_page: Open, tmp_path: Path) -> None:
     path = write(make_run([{"sent_us": 1}, {"sent_us": 2}]), tmp_path)
     run = record.read(path)
@@ -238,6 +261,16 @@ def test_the_link_spells_every_control_out(open_page: Open) -> None:
     assert link["metric"] == ["Completion"]
     assert link["load"] == ["6 req/s"]
     assert link["split"] == ["prompt length"]
+
+
+def test_the_window_of_the_sidebar_moves_the_numbers(open_page: Open, tmp_path: Path) -> None:
+    """One request each 0.2 s from 0: the first 10 s hold 50 of the 100, the one at 10 s not."""
+    write(make_run(offered(100, 90)), tmp_path)
+    assert "all 100 of 100 delivered a first token" in words(open_page("distributions", tmp_path))
+    windowed = words(open_page("distributions", tmp_path, from_s="0.0", to_s="10.0"))
+    assert "all 50 of 50 delivered a first token" in windowed
+    late = words(open_page("distributions", tmp_path, from_s="15.0"))
+    assert "all 25 of 25 delivered a first token" in late
 
 
 def test_an_empty_window_is_named(open_page: Open) -> None:
