@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway.analyses import accounting, correlation, naming, rates, replicates
+from headway.analyses import accounting, configurations, correlation, naming, rates, replicates
 from headway.catalog import Catalog
 from headway.model import Boundary, Load, Objective, RunInfo, Selection
 from headway.stats import verdicts
@@ -86,7 +86,8 @@ def judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[
     spans = accounting.intervals(catalog, selection)
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
     sets = replicates.sets(catalog, [run_id for run_id in selection.run_ids if run_id in met])
-    titles = naming.titles([runs[0] for runs in sets], measured)
+    firsts = [runs[0] for runs in sets]
+    titles = naming.titles(firsts, measured, configurations.names_of(catalog, firsts))
     known = _Known(met, measured, titles)
     return [_judged(catalog, selection, objective, runs, known) for runs in sets]
 
@@ -122,7 +123,7 @@ def _judged(
     return Judged(
         runs=runs,
         title=title_of(known.titles[first.run_id], len(runs)),
-        line=naming.line_of(first),
+        line=configurations.line_of(catalog, first),
         load=first.load,
         load_text=naming.load_text(first.load, known.measured.get(first.run_id)),
         x=naming.axis_of(first, known.measured.get(first.run_id)),

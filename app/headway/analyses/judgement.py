@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.analyses import acceptance, accounting, envelope, naming
+from headway.analyses import acceptance, accounting, configurations, envelope, naming
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import Envelope
 from headway.catalog import Catalog
@@ -86,7 +86,7 @@ def matching(catalog: Catalog, question: Question) -> list[RunInfo]:
         run
         for name in names
         for run in catalog.of_study(name)
-        if question.policy in (None, naming.policy_of(run))
+        if question.policy in (None, configurations.name_of(catalog, run))
     ]
     if question.load is None:
         return runs
@@ -110,7 +110,7 @@ def demand(catalog: Catalog, question: Question) -> None:
         loads = _loads(catalog, question.selection(runs))
         raise MisuseError(f"no run is at load {question.load:g}; there are: {loads}")
     if runs := matching(catalog, of_study):
-        policies = ", ".join(dict.fromkeys(naming.policy_of(run) for run in runs))
+        policies = ", ".join(dict.fromkeys(configurations.name_of(catalog, run) for run in runs))
         raise MisuseError(f"there is no policy {question.policy!r}; there are: {policies}")
     raise MisuseError("there is no run to judge; import results first: headway import PATH")
 

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headway.ingest import policy_names
+from headway.ingest.policy_names import Proposal
 from headway.model import Load, Outcome, Phase, RunInfo
 
 
@@ -40,6 +42,11 @@ class Report:
     imported: tuple[Imported, ...]
     skipped: tuple[Path, ...]
     refused: tuple[Refused, ...]
+
+    @property
+    def proposed_policies(self) -> tuple[Proposal, ...]:
+        """Names for the runs that state no policy, by what their folders and files are called."""
+        return policy_names.proposed((run.source, run.info) for run in self.imported)
 
 
 def outcome_counts(requests: pa.Table) -> dict[Outcome, int]:
@@ -79,6 +86,14 @@ def report_json(report: Report) -> dict[str, Any]:
         "refused": [
             {"source": str(entry.source), "code": entry.code, "message": entry.message}
             for entry in report.refused
+        ],
+        "proposed_policies": [
+            {
+                "policy": proposal.policy,
+                "sources": [str(source) for source in proposal.sources],
+                "run_ids": list(proposal.run_ids),
+            }
+            for proposal in report.proposed_policies
         ],
     }
 

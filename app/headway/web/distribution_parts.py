@@ -9,7 +9,6 @@ from headway.analyses import accounting, distribution
 from headway.analyses import still_waiting as analysis
 from headway.analyses.definitions import DEFINITIONS
 from headway.analyses.distribution import Description
-from headway.analyses.naming import policy_of
 from headway.figures import distribution as figures
 from headway.figures import sentences, text, theme
 from headway.model import Basis, Metric, Objective, Origin, Selection, Stratum
@@ -112,7 +111,8 @@ def chart(
         st.info("No value to draw: the table below says why for each run.")
         return
     series = [
-        theme.Series(run.run_id, chosen.titles[run.run_id], policy_of(run)) for run in chosen.runs
+        theme.Series(run.run_id, chosen.titles[run.run_id], state.policy_of(run))
+        for run in chosen.runs
     ]
     draw = figures.ecdf if view == "ECDF" else figures.tail
     origins = {

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from headway.analyses import envelope, load_curves, naming
+from headway.analyses import envelope, load_curves
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, OFFERED, Envelope
 from headway.figures import envelope as figures
@@ -30,7 +30,7 @@ _STEADY_WORDS = {
 
 def choose(runs: list[RunInfo]) -> list[RunInfo]:
     """Choose policies; all of them at first, since what is rejected stays on record."""
-    policies = list(dict.fromkeys(naming.policy_of(run) for run in runs))
+    policies = list(dict.fromkeys(state.policy_of(run) for run in runs))
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
@@ -40,7 +40,7 @@ def choose(runs: list[RunInfo]) -> list[RunInfo]:
         persist_state="session",
     )
     state.note("policies", *wanted)
-    found = [run for run in runs if naming.policy_of(run) in wanted]
+    found = [run for run in runs if state.policy_of(run) in wanted]
     if not found:
         st.info("No policy is chosen. Choose one in the sidebar.")
         st.stop()
@@ -111,7 +111,7 @@ def _link_chosen(found: list[Envelope], points: list[dict[str, Any]]) -> None:
             icon=":material/arrow_forward:",
             query_params={
                 "study": each.run.study,
-                "policy": naming.policy_of(each.run),
+                "policy": state.policy_of(each.run),
                 "load": each.load_text,
             },
         )

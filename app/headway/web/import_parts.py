@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import polars as pl
 import streamlit as st
 
-from headway.analyses import accounting, naming
+from headway.analyses import accounting
 from headway.figures import text
 from headway.ingest.settings import Settings
 from headway.model import RunInfo, Selection, TokenCounter
@@ -230,7 +230,7 @@ def _titles(runs: Sequence[RunInfo]) -> dict[str, str]:
     selection = Selection(tuple(run.run_id for run in runs))
     spans = state.analysed(accounting.intervals, selection)
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
-    return naming.titles(runs, measured)
+    return state.titles(runs, measured)
 
 
 def _address(run: RunInfo) -> dict[str, str]:

@@ -48,7 +48,7 @@ def sidebar(study: Study) -> Chosen:
             origin=_choice("Latency counts from", _ORIGIN_WORDS, "origin"),
             method=_choice("Percentile", _METHOD_WORDS, "method"),
         )
-    titles = naming.titles(chosen, measured)
+    titles = state.titles(chosen, measured)
     load, names = naming.without_common_load(chosen, titles, measured)
     return Chosen(selection, titles, names, load, chosen)
 
@@ -61,11 +61,11 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
         if run.run_id in state.analysed(overview.default_runs, study.name)
     }
     loads = {run.run_id: naming.load_text(run.load, measured.get(run.run_id)) for run in runs}
-    policies = list(dict.fromkeys(naming.policy_of(run) for run in runs))
+    policies = list(dict.fromkeys(state.policy_of(run) for run in runs))
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
-        default=_first_view("policy", [naming.policy_of(run) for run in first.values()]),
+        default=_first_view("policy", [state.policy_of(run) for run in first.values()]),
         key="policy",
         bind="query-params",
         persist_state="session",
@@ -80,9 +80,7 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
     )
     state.note("policy", *wanted)
     state.note("load", *offered)
-    found = [
-        run for run in runs if naming.policy_of(run) in wanted and loads[run.run_id] in offered
-    ]
+    found = [run for run in runs if state.policy_of(run) in wanted and loads[run.run_id] in offered]
     if not found:
         st.info(
             "No run has one of these policies at one of these loads. Choose both in the sidebar."

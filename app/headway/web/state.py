@@ -1,7 +1,7 @@
 """What pages share: the open catalog, cached analyses, the selection, and provenance."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -10,6 +10,7 @@ import streamlit as st
 
 from headway import catalog as catalogs
 from headway import sql
+from headway.analyses import configurations, naming
 from headway.catalog import Catalog, Stamp
 from headway.figures import text, theme
 from headway.model import RunInfo
@@ -141,6 +142,16 @@ def study() -> Study:
     )
     note("study", chosen)
     return opened.studies[chosen]
+
+
+def policy_of(run: RunInfo) -> str:
+    """Return what a run's configuration is called."""
+    return configurations.name_of(catalog(), run)
+
+
+def titles(runs: Sequence[RunInfo], measured_rps: Mapping[str, float | None]) -> dict[str, str]:
+    """Return a different name for every run."""
+    return naming.titles(runs, measured_rps, configurations.names_of(catalog(), runs))
 
 
 def runs_of(chosen: Study) -> list[RunInfo]:
