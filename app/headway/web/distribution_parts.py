@@ -12,7 +12,7 @@ from headway.analyses.distribution import Description
 from headway.figures import distribution as figures
 from headway.figures import sentences, text, theme
 from headway.model import Basis, Metric, Objective, Origin, Selection, Stratum
-from headway.web import parts, state
+from headway.web import links, parts, state
 from headway.web.selection import Chosen
 
 _METRICS = {
@@ -22,6 +22,7 @@ _METRICS = {
     Metric.GAP: "Gaps",
     Metric.LATENCY: "Completion",
 }
+_VIEWS = ["ECDF", "tail"]
 _STRATA = {
     Stratum.NONE: "none",
     Stratum.PROMPT_LENGTH: "prompt length",
@@ -35,6 +36,9 @@ _STRATA = {
 
 def controls() -> tuple[Metric, str, Stratum]:
     """Choose the metric, the view of it, and a split; all three are in the address."""
+    links.demand("metric", "metric", _METRICS.values())
+    links.demand("view_as", "view", _VIEWS)
+    links.demand("split", "split", _STRATA.values())
     left, middle, right = st.columns([5, 2, 2], vertical_alignment="bottom")
     metric = left.segmented_control(
         "Metric",
@@ -48,7 +52,7 @@ def controls() -> tuple[Metric, str, Stratum]:
     )
     view = middle.segmented_control(
         "View",
-        ["ECDF", "tail"],
+        _VIEWS,
         default="ECDF",
         required=True,
         key="view_as",

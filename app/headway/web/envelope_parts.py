@@ -16,7 +16,7 @@ from headway.model import Metric, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Verdict
 from headway.studies import Study
-from headway.web import judging, parts, state
+from headway.web import judging, links, parts, state
 from headway.web.objective import Edited
 
 _SHOWN = {"displayModeBar": False}
@@ -31,6 +31,7 @@ _STEADY_WORDS = {
 def choose(runs: list[RunInfo]) -> list[RunInfo]:
     """Choose policies; all of them at first, since what is rejected stays on record."""
     policies = list(dict.fromkeys(state.policy_of(run) for run in runs))
+    links.demand("policies", "policy", policies)
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
@@ -80,7 +81,8 @@ def strips(found: list[Envelope], edited: Edited) -> None:
     marks = ", ".join(f"{verdicts.MARKS[each]} {words}" for each, words in verdicts.WORDS.items())
     st.caption(
         f"Marks: {marks}, "
-        f"{verdicts.CLAIMS[edited.asked]}. Bands join tested loads and claim nothing between them. "
+        f"{verdicts.CLAIMS[edited.asked]}. Only tested loads have a colour: a dotted line was not "
+        "tested, a dashed one was not tested either and has the edge in it. "
         "Choose a mark for its distributions."
     )
     for policy, changed in envelope.differences(found).items():

@@ -234,7 +234,9 @@ def _titles(runs: Sequence[RunInfo]) -> dict[str, str]:
 
 
 def _address(run: RunInfo) -> dict[str, str]:
-    return {"study": run.study, "run": run.run_id}
+    """Return what opens a run on Runs, which calls it by its title among all runs of its study."""
+    title = _titles(state.catalog().of_study(run.study))[run.run_id]
+    return {"study": run.study, "run": title}
 
 
 def _line(entry: Mapping[str, Any], titles: Mapping[str, str], batch: Batch) -> dict[str, str]:

@@ -12,7 +12,7 @@ from headway.analyses.accounting import Reason
 from headway.catalog import Catalog
 from headway.figures import text
 from headway.model import Metric, Outcome, RunInfo, Selection
-from headway.web import parts, state
+from headway.web import links, parts, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,7 @@ def table(found: list[Row]) -> None:
 def choose(found: list[Row]) -> Row:
     """Choose the run to open; it is in the address."""
     by_id = {row.run_id: row for row in found}
+    links.demand("run", "run", [row.title for row in found])
     chosen = st.selectbox(
         "Run",
         list(by_id),

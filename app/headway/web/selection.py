@@ -8,7 +8,7 @@ import streamlit as st
 from headway.analyses import accounting, naming, overview
 from headway.model import Basis, Method, Origin, RunInfo, Selection, Window
 from headway.studies import Study
-from headway.web import state
+from headway.web import links, state
 
 _Choice = TypeVar("_Choice", Basis, Origin, Method)
 
@@ -62,6 +62,8 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
     }
     loads = {run.run_id: naming.load_text(run.load, measured.get(run.run_id)) for run in runs}
     policies = list(dict.fromkeys(state.policy_of(run) for run in runs))
+    links.demand("policy", "policy", policies)
+    links.demand("load", "load", loads.values())
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
@@ -96,6 +98,8 @@ def _first_view(key: str, values: list[str]) -> list[str] | None:
 
 def _window() -> Window:
     """Ask for the window over scheduled times, in seconds; empty ends are each run's own."""
+    links.demand_number("from_s", "the start of the window")
+    links.demand_number("to_s", "the end of the window")
     left, right = st.columns(2)
     start = left.number_input(
         "Window from (s)",
@@ -131,6 +135,7 @@ def _microseconds(seconds: float | None) -> int | None:
 
 def _choice(label: str, words: dict[_Choice, str], key: str) -> _Choice:
     """Ask for one of a few words; the first is the default."""
+    links.demand(key, label.lower(), words.values())
     chosen = st.selectbox(
         label,
         list(words),
