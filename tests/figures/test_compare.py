@@ -93,8 +93,8 @@ def test_a_class_that_lost_requests_says_so_before_any_median(tmp_path: Path) ->
     found = with_lost(tmp_path, 12)
     rows = drawn(figures.classes(_of(found, Split.ARRIVAL), LOOK))
     by_tenth = {row["order"]: row["text"] for row in rows if row["metric"] == "TTFT"}
-    assert by_tenth[min(by_tenth)] == "▲ no pairs\nfor those both completed\nnet −4 completed"
-    assert by_tenth[max(by_tenth)] == "▲ +5%\n4 worse of 4"
+    assert by_tenth[min(by_tenth)] == "▲ no pairs for those\nboth completed\nnet −4 completed"
+    assert by_tenth[max(by_tenth)] == "▲ +5% for those\nboth completed\nnet 0 completed"
 
 
 def test_a_class_that_lost_requests_on_balance_is_never_a_gain(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_class_that_lost_requests_on_balance_is_never_a_gain(tmp_path: Path) -
     cells = drawn(figures.classes(_of(found, Split.ARRIVAL), LOOK))
     first = next(row for row in cells if row["metric"] == "TTFT" and row["order"] == 1)
     assert first["balance"] == "pays"
-    assert first["text"] == "▲ −50%\nfor those both completed\nnet −4 completed"
+    assert first["text"] == "▲ −50% for those\nboth completed\nnet −4 completed"
     last = next(row for row in cells if row["metric"] == "TTFT" and row["order"] == 10)
     assert last["balance"] == "gains"
 

@@ -275,3 +275,30 @@ def test_what_one_session_brings_no_other_sees(address: str, browser: Browser) -
     expect(stranger.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=30_000)
     stranger.get_by_role("combobox", name=re.compile("Study")).click()
     expect(stranger.get_by_role("option").filter(has_text="mine")).to_have_count(0)
+
+
+def test_an_address_that_is_no_page_says_so(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/distribution")
+    alert = page.get_by_test_id("stAlert")
+    expect(alert).to_contain_text("There is no page 'distribution'; did you mean 'distributions'?")
+    expect(page.get_by_role("heading", level=1)).to_have_count(0)
+
+
+def test_limits_of_envelope_are_in_force_on_compare(browser: Browser, address: str) -> None:
+    study = "study=vidur-azure-conversation"
+    page, _ = visit(browser, f"{address}/envelope?{study}")
+    limit = page.get_by_label("TTFT ≤ (ms)")
+    limit.fill("1000")
+    limit.press("Enter")
+    expect(page.get_by_text("what-if")).to_be_visible()
+    page.get_by_role("link", name="Compare").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("→")
+    expect(page.get_by_text("what-if")).to_be_visible()
+    assert "ttft=1000" in page.url
+
+
+def test_a_wrong_link_leads_to_the_default_view(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/compare?study=vidur-azure-conversation&a=foo")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("This link names the run 'foo'")
+    page.get_by_role("link", name="Open the default view").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("→")

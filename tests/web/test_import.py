@@ -134,6 +134,7 @@ def test_policies_are_proposed_from_file_names_and_set_by_a_click(
     assert not app.exception
     assert not [each for each in app.button if (each.key or "").startswith("policies-")]
     app.switch_page("../pages/runs.py").run()
+    assert "Only this browser session has the imported runs" in words(app)
     policies = set(app.dataframe[0].value["policy"])
     assert {"chunk2048", "small chunks"} <= policies
 

@@ -151,7 +151,7 @@ def symbols(app: AppTest) -> dict[str, list[str]]:
     return {
         trace["name"]: trace["marker"]["symbol"]
         for trace in traces
-        if "markers" in trace["mode"] and trace["name"] != "declared share"
+        if "markers" in trace["mode"] and trace["name"] != "target share"
     }
 
 
@@ -341,6 +341,16 @@ def test_one_objective_is_in_force_on_every_page(open_page: Open) -> None:
     assert at_home
 
 
+def test_the_scorecard_says_what_is_a_mean_and_in_which_unit(open_page: Open) -> None:
+    app = open_page("compare", study="vllm-aiperf")
+    (card,) = [table.value for table in app.table if "B − A" in table.value.columns]
+    assert list(card.columns) == ["", "A, mean of 3 runs", "B", "B − A"]
+    rows = set(card[""].str.replace("\\", ""))
+    assert {"completed (requests)", "timed out (requests)"} <= rows
+    said = words(app)
+    assert "Requests of A's replicate 1 of 3 runs and B's one run alone." in said
+
+
 def test_limits_survive_a_change_of_page_and_stand_in_every_link(open_page: Open) -> None:
     app = open_page("envelope")
     app.number_input(key="ttft").set_value(1000.0).run()
@@ -417,8 +427,8 @@ def test_a_page_shows_the_queries_that_ran(
     monkeypatch.setattr(sql.Query, "run", noted)
     app = open_page(page)
     assert shown_queries(app) == list(ran)
-    texts = [code.value for each in app.expander for code in each.code]
-    assert all(sql.load(name).text in texts for name in ran)
+    texts = [code.value.strip() for each in app.expander for code in each.code]
+    assert all(sql.load(name).text.strip() in texts for name in ran)
     # A second visit takes every result from a cache, and rests on the same queries.
     ran.clear()
     again = shown_queries(app.run())

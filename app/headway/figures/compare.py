@@ -21,6 +21,7 @@ _SAME, _LOSS, _GAIN, _OTHER = (
 )
 # What axes, title and legend take of a grid's height, which Streamlit counts in.
 _AROUND = 110
+_LINE = 15
 _NAMES = {
     Metric.TTFT: "TTFT",
     Metric.TPOT: "TPOT",
@@ -187,13 +188,14 @@ def _value(value_ms: float | None) -> str:
 
 def classes(found: Sequence[ClassRow], look: theme.Look) -> Figure:
     """Draw who gains and who pays: a cell per class and metric, with its median change."""
+    loses = any(each.paired.n_lost or each.paired.n_gained for each in found)
     rows = pl.DataFrame(
         {
             "label": [each.label for each in found],
             "order": [each.order for each in found],
             "metric": [_NAMES[each.metric] for each in found],
             "balance": [_BALANCE[each.balance][0] for each in found],
-            "text": [_class_text(each) for each in found],
+            "text": [_class_text(each, loses=loses) for each in found],
             "n": [
                 f"{each.paired.n_better:,} better, {each.paired.n_worse:,} worse of "
                 f"{each.paired.n:,}; {each.paired.n_both:,} completed on both sides, "
@@ -218,25 +220,31 @@ def classes(found: Sequence[ClassRow], look: theme.Look) -> Figure:
             legend=alt.Legend(title=None, orient="bottom"),
         )
     )
-    labels = base.mark_text(fontSize=12, color=look.ink, lineBreak="\n").encode(text="text:N")
     n_lines = max((words.count("\n") + 1 for words in rows["text"]), default=1)
-    height = _AROUND + (10 + 18 * n_lines) * rows["label"].n_unique()
+    labels = base.mark_text(
+        fontSize=11,
+        color=look.ink,
+        lineBreak="\n",
+        lineHeight=_LINE,
+        dy=-_LINE * (n_lines - 1) / 2,  # Vega centres the first line only
+    ).encode(text="text:N")
+    height = _AROUND + (12 + _LINE * n_lines) * rows["label"].n_unique()
     return alt.layer(cells, labels).properties(height=height)
 
 
-def _class_text(each: ClassRow) -> str:
-    """Return a cell's words, in lines.
+def _class_text(each: ClassRow, *, loses: bool) -> str:
+    """Return a cell's words, in lines; all cells of a grid have as many.
 
-    The median of the requests that both sides completed stands beside how many were lost or gained
-    on balance: alone, it would hide them.
+    Where one side completed requests that the other lost, the median of those that both completed
+    stands beside how many were lost or gained on balance: alone, it would hide them.
     """
     paired = each.paired
     change = paired.median_relative
     said = f"{_BALANCE[each.balance][1]} {'no pairs' if change is None else _percent(change)}"
-    if not paired.n_lost and not paired.n_gained:
+    if not loses:
         return f"{said}\n{paired.n_worse:,} worse of {paired.n:,}"
     net = f"{paired.n_gained - paired.n_lost:+,}".replace("-", "−")
-    return f"{said}\nfor those both completed\nnet {net if net != '+0' else '0'} completed"
+    return f"{said} for those\nboth completed\nnet {net if net != '+0' else '0'} completed"
 
 
 def _percent(share: float) -> str:

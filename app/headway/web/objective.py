@@ -29,11 +29,10 @@ _OF = "objective of study"
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The objective in force, the claim asked, and whether the objective is the declared one."""
+    """The objective in force, and the claim asked."""
 
     objective: Objective
     asked: Asked
-    is_declared: bool
 
 
 def in_force(study: Study) -> Objective | None:
@@ -52,7 +51,7 @@ def editor(study: Study) -> Edited:
     if not objective.limits():
         st.info("No limit is set: give at least one of TTFT, cadence and completion.")
         st.stop()
-    return Edited(objective, asked, objective == study.objective)
+    return Edited(objective, asked)
 
 
 def header(study: Study, objective: Objective | None) -> None:
