@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway import record
 from headway.analyses import acceptance, configurations, envelope, judgement, overview, sides
 from headway.analyses.acceptance import Asked
 from headway.catalog import Catalog
@@ -145,7 +146,7 @@ def test_no_line_joins_runs_that_could_differ(changes: list[dict[str, Any]]) -> 
 
 def ten(folder: Path) -> Catalog:
     """Return two configurations at five loads, of which nobody said that they are two."""
-    runs = []
+    runs: list[record.Run] = []
     for place, (chunk, good) in enumerate((("chunk2048", 20), ("chunk256", 7))):
         for rps in (2, 4, 7, 12, 20):
             runs.append(
