@@ -57,7 +57,8 @@ def changed(found: Comparison) -> None:
     _fields(rows)
     rest = [each for each in found.fields if not each.differs]
     if differing and rest:
-        with st.expander(f"{len(rest)} fields that are the same or not recorded"):
+        which = "1 field that is" if len(rest) == 1 else f"{len(rest)} fields that are"
+        with st.expander(f"{which} the same or not recorded"):
             _fields(rest)
 
 

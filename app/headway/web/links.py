@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable
 from difflib import get_close_matches
-from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headway.errors import HeadwayError
 from headway.figures import text
@@ -74,13 +74,14 @@ def demand_page(known: Iterable[str]) -> None:
     WrongLinkError
         With the pages that there are.
     """
-    base = (st.get_option("server.baseUrlPath") or "").strip("/")
-    path = urlsplit(st.context.url or "").path.strip("/").removeprefix(base).strip("/")
+    context = get_script_run_ctx()
+    # What the browser asked for: behind a proxy, the path on the address bar has more in it.
+    name = None if context is None else context.pages_manager.intended_page_name
     pages = list(known)
-    if path and path not in pages:
-        near = get_close_matches(path, pages, 1, _CUTOFF)
+    if name and name not in pages:
+        near = get_close_matches(name, pages, 1, _CUTOFF)
         said = f"; did you mean {near[0]!r}?" if near else f"; there are: {_listed(pages)}."
-        raise WrongLinkError(f"There is no page {path!r}{said}")
+        raise WrongLinkError(f"There is no page {name!r}{said}")
 
 
 def refuse(error: WrongLinkError, page: StreamlitPage) -> None:

@@ -186,7 +186,8 @@ def provenance() -> None:
     opened = catalog()
     queries = sql.recorded()
     left, right = st.columns([5, 1], vertical_alignment="center")
-    with left.expander(f"The {len(queries)} queries behind these numbers"):
+    title = "The query" if len(queries) == 1 else f"The {len(queries)} queries"
+    with left.expander(f"{title} behind these numbers"):
         for name in queries:
             st.caption(f"`{name}`")
             st.code(sql.load(name).text, "sql")
