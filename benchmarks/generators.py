@@ -66,16 +66,12 @@ def ar1(rng: np.random.Generator, n_runs: int, n: int, phi: float) -> Floats:
     return np.asarray(signal.lfilter([1.0], [1.0, -phi], noise, axis=1), float)
 
 
-def ar1_errors(
-    rng: np.random.Generator, n_runs: int, n: int, share: float, *, phi: float
-) -> Runs:
+def ar1_errors(rng: np.random.Generator, n_runs: int, n: int, share: float, *, phi: float) -> Runs:
     """Lose the requests at which a correlated series is high."""
     return with_outcomes(rng, ar1(rng, n_runs, n, phi) > special.ndtri(share))
 
 
-def ar1_latency(
-    rng: np.random.Generator, n_runs: int, n: int, share: float, *, phi: float
-) -> Runs:
+def ar1_latency(rng: np.random.Generator, n_runs: int, n: int, share: float, *, phi: float) -> Runs:
     """Make the requests slow at which a correlated series is high, and lose none."""
     del share
     arrival = np.cumsum(rng.exponential(1, (n_runs, n)), axis=1)
@@ -319,7 +315,9 @@ def batching(
     return Batching(rng, n_runs, n, load / per_request_ms, cache).run()
 
 
-def _outcomes(name: str, family: str, simulate: Callable[..., Runs], **options: object) -> Generator:
+def _outcomes(
+    name: str, family: str, simulate: Callable[..., Runs], **options: object
+) -> Generator:
     return Generator(name, family, partial(simulate, **options) if options else simulate)
 
 

@@ -102,7 +102,8 @@ def limits_for(metrics: Sequence[Floats], share: float) -> tuple[float, ...]:
 
 def meets(metrics: Sequence[Floats], limits: Sequence[float]) -> Booleans:
     """Tell which requests keep every limit; a lost one keeps none."""
-    return np.logical_and.reduce([m <= limit for m, limit in zip(metrics, limits, strict=True)])
+    kept = [metric <= limit for metric, limit in zip(metrics, limits, strict=True)]
+    return np.asarray(np.logical_and.reduce(kept), bool)
 
 
 def largest_effects(met: Booleans, share: float) -> dict[int, float]:
@@ -122,12 +123,14 @@ def largest_effects(met: Booleans, share: float) -> dict[int, float]:
 def learn(place: int, seed: int = SEED) -> Known:
     """Return what long runs of a generator tell."""
     of = GENERATORS[place]
-    limits, clustering, percentiles = {}, {}, {}
+    limits: dict[float, tuple[float, ...]] = {}
+    clustering: dict[tuple[float, int], float] = {}
+    percentiles: dict[float, float] = {}
     runs = made(of, rng(place, 0, 0, seed), LONG_ROWS, N_LONG, 0.5) if of.is_server else None
     for share in SHARES:
         if runs is None:
             one = made(of, rng(place, 0, 0, seed), LONG_ROWS, N_LONG, share)
-            limits[share] = (np.finfo(float).max,)
+            limits[share] = (float(np.finfo(float).max),)
             met, true_share = meets(one.metrics, limits[share]), share
         else:
             limits[share] = limits_for(runs.metrics, share)
@@ -157,7 +160,8 @@ def judge_all(runs: Runs, n: int, cell: Cell, limits: tuple[float, ...]) -> list
     for row in range(len(met)):
         ten = block_ratio_of_counts(counts[row], blocks(n))
         five = block_ratio_of_counts(
-            counts[row].reshape(N_LONG_BLOCKS, -1).sum(1), blocks(n).reshape(N_LONG_BLOCKS, -1).sum(1)
+            counts[row].reshape(N_LONG_BLOCKS, -1).sum(1),
+            blocks(n).reshape(N_LONG_BLOCKS, -1).sum(1),
         )
         least = few_blocks(1) * max(1.0, ten, five)
         trials = n / (few_blocks(1) * max(1.0, ten))
@@ -170,9 +174,7 @@ def judge_all(runs: Runs, n: int, cell: Cell, limits: tuple[float, ...]) -> list
     return verdicts
 
 
-def judge(
-    runs: Runs, row: int, n: int, cell: Cell, met: Booleans, spell: float = 0.0
-) -> Verdict:
+def judge(runs: Runs, row: int, n: int, cell: Cell, met: Booleans, spell: float = 0.0) -> Verdict:
     """Judge the beginning of one run as the product does."""
     flying = in_flight(runs.arrival[row, :n], runs.end[row, :n])
     metrics = [metric[row, :n] for metric in runs.metrics]
@@ -207,7 +209,16 @@ def is_judged(cell: Cell, chunk: int) -> bool:
 NAMES = ("attained", "accept", "accept_within", "reject", "naive")
 
 
-def chunk_of(place: int, known: Known, seed: int, chunk: int, n_runs: int) -> dict[str, object]:
+@dataclass(frozen=True)
+class Counts:
+    """Counts of one chunk of runs: by length, cell and name; by length and target; by spell."""
+
+    rates: Floats
+    covered: Floats
+    spells: Floats
+
+
+def chunk_of(place: int, known: Known, seed: int, chunk: int, n_runs: int) -> Counts:
     """Judge one chunk of runs in every cell: counts by length and cell."""
     of = GENERATORS[place]
     made_of: dict[float, Runs] = {}
@@ -244,13 +255,15 @@ def chunk_of(place: int, known: Known, seed: int, chunk: int, n_runs: int) -> di
             for j, target in enumerate(TARGETS):
                 hits = covers(made_of[target], n, target, known.percentiles[target])
                 covered[i, j] = sum(hits), len(hits)
-    return {"rates": rates, "covered": covered, "spells": spells, "n": n_runs}
+    return Counts(rates, covered, spells)
 
 
 # --- Rows ----------------------------------------------------------------------------------------
 
 
-def simulate(place: int, repeats: int, seed: int = SEED, jobs: int = 1) -> dict[str, list[published.Row]]:
+def simulate(
+    place: int, repeats: int, seed: int = SEED, jobs: int = 1
+) -> dict[str, list[published.Row]]:
     """Return the rows of one generator: at the boundary, and away from it."""
     known = learn(place, seed)
     sizes = [min(CHUNK, repeats - start) for start in range(0, repeats, CHUNK)]
@@ -261,14 +274,11 @@ def simulate(place: int, repeats: int, seed: int = SEED, jobs: int = 1) -> dict[
     else:
         parts = [work(chunk, size) for chunk, size in enumerate(sizes)]
     n_judged = np.array(
-        [
-            sum(size for chunk, size in enumerate(sizes) if is_judged(cell, chunk))
-            for cell in CELLS
-        ]
+        [sum(size for chunk, size in enumerate(sizes) if is_judged(cell, chunk)) for cell in CELLS]
     )
-    rates = sum(part["rates"] for part in parts) / n_judged[:, None]
-    covered = sum(part["covered"] for part in parts)
-    spells = sum(part["spells"] for part in parts) / n_judged[len(TARGETS)]
+    rates = np.sum([part.rates for part in parts], axis=0) / n_judged[:, None]
+    covered = np.sum([part.covered for part in parts], axis=0)
+    spells = np.sum([part.spells for part in parts], axis=0) / n_judged[len(TARGETS)]
     of = GENERATORS[place]
     boundary, power = [], []
     for i, n in enumerate(LENGTHS):

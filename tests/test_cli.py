@@ -62,7 +62,7 @@ def library(tmp_path: Path) -> Path:
 
 def test_an_import_says_what_it_imported(tmp_path: Path) -> None:
     found = document("import", FAULTS, "--library", tmp_path / "library")
-    assert set(found) == {"imported", "skipped", "refused"}
+    assert set(found) == {"imported", "skipped", "refused", "proposed_policies"}
     (run,) = found["imported"]
     assert set(run) >= IMPORTED_KEYS
     assert set(run["load"]) == LOAD_KEYS

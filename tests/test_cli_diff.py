@@ -128,7 +128,9 @@ def test_replicates_are_tested(library: Path) -> None:
 def test_one_run_a_side_has_no_p_value() -> None:
     found = diff("vllm", "sarathi", "--load", 4)
     assert "p" not in found["mcnemar"]
-    assert "McNemar" not in headway("diff", "vllm", "sarathi", "--load", 4, "--library", STUDY).stdout
+    assert (
+        "McNemar" not in headway("diff", "vllm", "sarathi", "--load", 4, "--library", STUDY).stdout
+    )
 
 
 def test_a_stored_baseline_is_a_block_and_says_what_to_run(library: Path) -> None:

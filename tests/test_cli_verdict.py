@@ -397,9 +397,7 @@ def test_a_saved_envelope_names_all_it_rests_on(library: Path) -> None:
     assert found["verdict"]["verdict"] == "accepted"
 
 
-@pytest.mark.parametrize(
-    "arguments", [(), ("--load", "2"), (*UP_TO, "--window", "0..2s")], ids=str
-)
+@pytest.mark.parametrize("arguments", [(), ("--load", "2"), (*UP_TO, "--window", "0..2s")], ids=str)
 def test_an_envelope_holds_while_nothing_changed(library: Path, arguments: tuple[str, ...]) -> None:
     path = saved(library, *arguments)
     found = document("recheck", path, "--library", library)

@@ -451,7 +451,7 @@ def test_the_document_for_scripts(bring: type_import, tmp_path: Path) -> None:
     bad.write_bytes(b"{")
     document = ingest.report_json(bring(VLLM / "result.json", bad, study="s"))
     assert json.loads(json.dumps(document)) == document
-    assert set(document) == {"imported", "skipped", "refused"}
+    assert set(document) == {"imported", "skipped", "refused", "proposed_policies"}
     (run,) = document["imported"]
     assert run["load"] == {
         "kind": "open",

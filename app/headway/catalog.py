@@ -48,10 +48,17 @@ class Catalog:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """Return a value computed once for as long as the data stay what they are."""
+        """Return a value computed once for as long as the data stay what they are.
+
+        The queries behind it are noted each time (`sql.recording`), not only when they run.
+        """
         if key not in self.memo:
-            self.memo[key] = compute()
-        known: _T = self.memo[key]
+            with sql.recording() as names:
+                value = compute()
+            self.memo[key] = value, tuple(names)
+        known: _T
+        known, queries = self.memo[key]
+        sql.note(queries)
         return known
 
     def of_study(self, study: str) -> list[RunInfo]:

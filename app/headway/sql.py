@@ -11,8 +11,9 @@ names and types with the header before any row is returned.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -60,6 +61,7 @@ class Query:
             refuses the values.
         """
         self._check_params(values)
+        note([self.name])
         cursor = connection.cursor()
         try:
             relation = cursor.sql(self.text, params=values or None)
@@ -90,6 +92,33 @@ class Query:
         declared = [(column.name, column.type) for column in self.columns]
         if found != declared:
             raise QueryError(f"query {self.name} returns {found}; its header declares {declared}")
+
+
+_Names = dict[str, None]
+_recorders: ContextVar[tuple[_Names, ...]] = ContextVar("recorders", default=())
+
+
+@contextmanager
+def recording() -> Iterator[_Names]:
+    """Note the names of the queries that run inside, each once, in order."""
+    names: _Names = {}
+    token = _recorders.set((*_recorders.get(), names))
+    try:
+        yield names
+    finally:
+        _recorders.reset(token)
+
+
+def note(names: Iterable[str]) -> None:
+    """Note queries whose remembered result is used again, as if they ran now."""
+    for recorder in _recorders.get():
+        recorder.update(dict.fromkeys(names))
+
+
+def recorded() -> tuple[str, ...]:
+    """Return the queries noted since the outermost recording began."""
+    recorders = _recorders.get()
+    return tuple(recorders[0]) if recorders else ()
 
 
 def root() -> Path:

@@ -40,11 +40,6 @@ CREATE MACRO is_past_limits(
     OR coalesce(max_gap_us / 1000 > stall_limit_ms, FALSE)
     OR coalesce(age_us / 1000 > latency_limit_ms, FALSE);
 
--- Whether an answer is too short for a cadence that has a limit: that limit does not apply to it.
-CREATE MACRO lacks_cadence(output_tokens, n_chunks, tpot_limit_ms, stall_limit_ms) AS
-    (tpot_limit_ms IS NOT NULL AND NOT is_applicable('tpot_ms', output_tokens, n_chunks))
-    OR (stall_limit_ms IS NOT NULL AND NOT is_applicable('stall_ms', output_tokens, n_chunks));
-
 -- The tenth of n requests that the nth request (from 0) falls into, 1 to 10: the first
 -- n mod 10 tenths are one request larger, as in numpy's array_split.
 CREATE MACRO block_of(nth, n) AS

@@ -85,10 +85,12 @@ def test_an_accepted_load_above_a_rejected_one_counts_for_nothing(tmp_path: Path
 
 
 def test_two_runs_at_one_load_are_as_good_as_the_worse(tmp_path: Path) -> None:
-    other = at(2, 3, run_id="again", policy=None, label="policy")
-    opened = open_runs(tmp_path, at(1, 20), at(2, 20), other)
+    """Without a stated policy, runs that number themselves share a line and are not pooled."""
+    other = at(2, 3, run_id="again", policy=None, replicate=2)
+    first = [at(1, 20, policy=None), at(2, 20, policy=None, replicate=1)]
+    opened = open_runs(tmp_path, *first, other)
     (only,) = envelopes(opened)
-    assert [judged.run.run_id for judged in only.at(2)] == ["again", "r2-20"]
+    assert [judged.run.run_id for judged in only.at(2)] == ["r2-20", "again"]
     assert only.verdicts == {1: YES, 2: NO}
     assert (only.bracket.last_accepted, only.bracket.first_rejected) == (1, 2)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.analyses import naming
+from headway.analyses import configurations, naming
 from headway.model import Finding, Load, LoadKind, RunInfo, Severity
 from libraries import describe
 
@@ -12,7 +12,7 @@ OPEN_5 = Load(LoadKind.OPEN, declared_rps=5.0)
 
 
 def names(*runs: RunInfo) -> list[str]:
-    return list(naming.titles(runs, {}).values())
+    return list(naming.titles(runs, {}, configurations.names(runs, {})).values())
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_no_two_runs_share_a_name(changes: list[dict[str, object]]) -> None:
 
 def test_a_load_that_all_share_is_said_once() -> None:
     runs = [describe("r0", policy="a"), describe("r1", policy="b")]
-    titles = naming.titles(runs, {})
+    titles = naming.titles(runs, {}, configurations.names(runs, {}))
     assert naming.without_common_load(runs, titles, {}) == ("5 req/s", {"r0": "a", "r1": "b"})
 
 
 def test_different_loads_stay_in_the_names() -> None:
     runs = [describe("r0"), describe("r1", load=Load(LoadKind.UNLIMITED))]
-    titles = naming.titles(runs, {})
+    titles = naming.titles(runs, {}, configurations.names(runs, {}))
     assert naming.without_common_load(runs, titles, {}) == (None, titles)

@@ -82,7 +82,7 @@ def test_runs_that_are_not_interleaved_have_no_verdict(
     order: Order,
     slower: float,
 ) -> None:
-    """Neither worse nor no meaningful difference: a drift could make the one or hide in the other."""
+    """Neither worse nor no meaningful difference: a drift could make one and hide the other."""
     made = []
     for policy, factor in (("a", 1.0), ("b", slower)):
         for run, minute in zip(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headway.analyses import replicates
+from headway.analyses import configurations, replicates
 from headway.catalog import Catalog
 from headway.model import Boundary, Load, LoadKind, Manifest
 from libraries import make_run, offered, open_runs
@@ -105,7 +105,7 @@ def test_a_configuration_names_only_what_is_known(tmp_path: Path) -> None:
         policy_parameters={"chunk": "512"},
         manifest=Manifest(precision="fp8", arrival_process="poisson", burst="x"),
     )
-    assert dict(replicates.configuration(run.info)) == {
+    assert dict(configurations.fields_of(run.info)) == {
         "policy": "policy",
         "policy: chunk": "512",
         "boundary": "client",

@@ -51,7 +51,7 @@ def test_every_offered_request_is_in_one_cell(tmp_path: Path) -> None:
     cells = {(row["a"], row["b"]): (row["n"], row["kind"]) for row in rows}
     assert cells == {
         ("completed", "completed"): (28, "same outcome"),
-        ("completed", "rejected"): (12, "another outcome"),
+        ("completed", "rejected"): (12, "completed in A only"),
     }
 
 
@@ -86,15 +86,43 @@ def test_a_class_says_its_median_change_and_how_many_pay(study: Catalog) -> None
     rows = drawn(figures.classes(_of(found, Split.PROMPT_LENGTH), LOOK))
     first = next(row for row in rows if row["metric"] == "TTFT" and row["order"] == 1)
     assert first["label"] == "2–399 tokens"
-    assert first["text"] == "▲ +22% (108 worse of 127)"
+    assert first["text"] == "▲ +22%\n108 worse of 127"
 
 
 def test_a_class_that_lost_requests_says_so_before_any_median(tmp_path: Path) -> None:
     found = with_lost(tmp_path, 12)
     rows = drawn(figures.classes(_of(found, Split.ARRIVAL), LOOK))
     by_tenth = {row["order"]: row["text"] for row in rows if row["metric"] == "TTFT"}
-    assert by_tenth[min(by_tenth)] == "▲ 4 lost (4 worse of 4)"
-    assert by_tenth[max(by_tenth)] == "▲ +5% (4 worse of 4)"
+    assert by_tenth[min(by_tenth)] == "▲ no pairs for those\nboth completed\nnet −4 completed"
+    assert by_tenth[max(by_tenth)] == "▲ +5% for those\nboth completed\nnet 0 completed"
+
+
+def test_a_class_that_lost_requests_on_balance_is_never_a_gain(tmp_path: Path) -> None:
+    """B answers all others in half the time and loses 4 of the first 40: it pays for them."""
+    rows = [
+        {key: row[key] for key in ("scheduled_us", "sent_us", "prompt_tokens")}
+        | {"outcome": "rejected"}
+        if place < 4
+        else row | {"ttft_us": row["ttft_us"] // 2, "latency_us": row["latency_us"] // 2}
+        for place, row in enumerate(offered(80, 80))
+    ]
+    runs = make_run(offered(80, 80), "a", policy="keep"), make_run(rows, "b", policy="shed")
+    found = between(open_runs(tmp_path, *runs), "a", "b")
+    cells = drawn(figures.classes(_of(found, Split.ARRIVAL), LOOK))
+    first = next(row for row in cells if row["metric"] == "TTFT" and row["order"] == 1)
+    assert first["balance"] == "pays"
+    assert first["text"] == "▲ −50% for those\nboth completed\nnet −4 completed"
+    last = next(row for row in cells if row["metric"] == "TTFT" and row["order"] == 10)
+    assert last["balance"] == "gains"
+
+
+def test_a_gain_and_a_loss_of_requests_look_different(tmp_path: Path) -> None:
+    found = with_lost(tmp_path, 12)
+    there = drawn(figures.transitions(found.transitions, LOOK))
+    swapped = [type(each)(each.b, each.a, each.n) for each in found.transitions]
+    back = drawn(figures.transitions(swapped, LOOK))
+    assert {row["kind"] for row in there} == {"same outcome", "completed in A only"}
+    assert {row["kind"] for row in back} == {"same outcome", "completed in B only"}
 
 
 def test_every_pair_that_completed_on_both_sides_is_a_point(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from headway.analyses.load_curves import LoadPoint
 from headway.catalog import Catalog
 from headway.figures import envelope as figures
 from headway.figures import theme
-from headway.figures.envelope import Band
 from headway.model import Load, LoadKind, Objective, Selection
 from headway.stats.verdicts import Verdict
 from libraries import make_run, offered, open_runs
@@ -58,53 +57,63 @@ def bars(figure: Any) -> list[Any]:
 
 
 def marks(figure: Any) -> list[Any]:
-    return [trace for trace in figure.data if trace.type == "scatter"]
+    return [trace for trace in figure.data if trace.type == "scatter" and trace.mode != "lines"]
 
 
-# Bands.
+# Stretches.
 
 
-def test_the_bands_of_the_sample_study(study: Catalog) -> None:
-    by_line = {each.line: each for each in envelopes(study, Asked.TRAFFIC, STALL)}
-    assert figures.bands(by_line["sarathi"]) == [Band(1, 2, YES), Band(2, 8, UNSURE)]
-    assert figures.bands(by_line["vllm"]) == [Band(1, 8, NO)]
-    assert figures.bands(by_line["vllm, stopped at 60 s"]) == []
-    by_line = {each.line: each for each in envelopes(study, Asked.WORKLOAD, STALL)}
-    assert figures.bands(by_line["sarathi"]) == [
-        Band(1, 4, YES),
-        Band(4, 6, UNSURE),
-        Band(6, 8, NO),
+def verdicts_at(each: Envelope) -> list[tuple[float, Verdict]]:
+    return [
+        (round((one.start + one.end) / 2, 9), one.verdict)
+        for one in figures.stretches(each)
+        if one.verdict is not None
     ]
 
 
+def test_only_tested_loads_have_a_verdict(study: Catalog) -> None:
+    by_line = {each.line: each for each in envelopes(study, Asked.TRAFFIC, STALL)}
+    assert verdicts_at(by_line["sarathi"]) == [
+        (1, YES), (2, YES), (3, UNSURE), (4, UNSURE), (6, UNSURE), (8, NO),
+    ]  # fmt: skip
+    assert verdicts_at(by_line["vllm"]) == [(x, NO) for x in (1, 2, 4, 6, 8)] or verdicts_at(
+        by_line["vllm"]
+    ) == [(x, NO) for x in (1, 2, 3, 4, 6, 8)]
+
+
 @pytest.mark.parametrize("asked", list(Asked))
-def test_no_band_goes_beyond_the_tested_loads(study: Catalog, asked: Asked) -> None:
+def test_the_most_of_a_strip_was_not_tested(study: Catalog, asked: Asked) -> None:
     for each in envelopes(study, asked, STALL):
-        tested = [judged.x for judged in each.judged if judged.x is not None]
-        for band in figures.bands(each):
-            assert min(tested) <= band.start < band.end <= max(tested)
-            assert {band.start, band.end} <= set(tested)
+        found = figures.stretches(each)
+        assert [one.end for one in found[:-1]] == [one.start for one in found[1:]]
+        coloured = sum(one.end - one.start for one in found if one.verdict is not None)
+        plain = sum(one.end - one.start for one in found if one.verdict is None)
+        assert coloured < plain / 2 or len(each.verdicts) == 1
 
 
-def test_between_a_rejected_and_a_contradicting_load_nothing_is_known(tmp_path: Path) -> None:
-    (each,) = envelopes(sweep(tmp_path, 20, 3, 20, 20))
-    assert figures.bands(each) == [Band(1, 4, UNSURE)]
+def test_the_edge_lies_between_the_last_accepted_and_the_first_rejected(study: Catalog) -> None:
+    (each,) = [e for e in envelopes(study, Asked.WORKLOAD, STALL) if e.line == "sarathi"]
+    (edge,) = [one for one in figures.stretches(each) if one.is_edge]
+    assert 4 < edge.start < edge.end < 6
 
 
-def test_an_undecided_load_below_an_accepted_one_is_no_accepted_stretch(study: Catalog) -> None:
-    (each,) = [e for e in envelopes(study, Asked.TRAFFIC, STALL) if e.line == "sarathi"]
-    each.verdicts[1] = UNSURE
-    assert figures.bands(each)[0] == Band(1, 8, UNSURE)
+def test_without_an_accepted_load_no_stretch_is_called_the_edge(tmp_path: Path) -> None:
+    (each,) = envelopes(sweep(tmp_path, 3, 3, 3))
+    assert not any(one.is_edge for one in figures.stretches(each))
 
 
 # Strips.
 
 
-def test_what_is_unsure_is_hatched_and_never_told_by_colour_alone(study: Catalog) -> None:
+def test_the_three_ideas_of_not_knowing_look_and_read_differently(study: Catalog) -> None:
     figure = figures.strips(envelopes(study, Asked.TRAFFIC, STALL), Asked.TRAFFIC, theme.LIGHT_LOOK)
     hatches = {bar.name: bar.marker.pattern.shape for bar in bars(figure)}
-    assert hatches["unsure"] == "/"
+    assert hatches["not enough evidence"] == "/"
     assert len(set(hatches.values())) == len(hatches) == 3
+    lines = {t.name: t.line.dash for t in figure.data if t.type == "scatter" and t.mode == "lines"}
+    assert lines == {figures.NOT_TESTED: "dot", figures.UNSURE: "dash"}
+    named = [t.name for t in figure.data if t.showlegend]
+    assert {figures.NOT_TESTED, figures.UNSURE, "not enough evidence"} <= set(named)
 
 
 @pytest.mark.parametrize("asked", list(Asked))

@@ -70,10 +70,10 @@ def test_only_tested_loads_are_on_the_axis_and_it_starts_at_zero() -> None:
 
 
 def test_the_declared_share_is_a_trace() -> None:
-    (target,) = [trace for trace in drawn(MARKS).data if trace.name == "declared share"]
+    (target,) = [trace for trace in drawn(MARKS).data if trace.name == "target share"]
     assert list(target.y) == [0.95, 0.95]
     assert "95%" in target.text[0]
-    assert not any(trace.name == "declared share" for trace in drawn(MARKS, None).data)
+    assert not any(trace.name == "target share" for trace in drawn(MARKS, None).data)
 
 
 def test_replicates_stand_as_marks_without_a_line() -> None:

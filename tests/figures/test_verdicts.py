@@ -55,7 +55,8 @@ def sweep(counts: Sequence[int], **changes: Any) -> list[record.Run]:
 def test_the_sample_study_in_one_sentence(study: Catalog) -> None:
     assert said(study, Asked.WORKLOAD, STALL) == (
         "Repeatable on this workload: sarathi carries up to 4 req/s; it misses at 6 req/s "
-        "(467 of 500 requests met). faster_transformer, orca and vllm miss at every load tested (1–8 req/s). "
+        "(467 of 500 requests met). faster_transformer, orca and vllm miss at every load tested "
+        "(1–8 req/s). "
         "vllm, stopped at 60 s misses at every load tested (8 req/s)."
     )
 
@@ -106,9 +107,7 @@ def test_policies_come_with_their_verdict(study: Catalog) -> None:
     assert {verdict for _, verdict in found[1:]} == {Verdict.REJECTED}
 
 
-@pytest.mark.parametrize(
-    ("n_lines", "verb"), [(1, "where it misses."), (2, "where they miss.")]
-)
+@pytest.mark.parametrize(("n_lines", "verb"), [(1, "where it misses."), (2, "where they miss.")])
 def test_verbs_follow_their_number(tmp_path: Path, n_lines: int, verb: str) -> None:
     """Undecided at 1 req/s by one run, and rejected at 2 by five that all missed."""
     runs = []

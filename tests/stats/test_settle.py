@@ -25,7 +25,7 @@ def run(rng: np.random.Generator, n: int, share: float) -> tuple[float, Effectiv
 @pytest.mark.parametrize("true_share", [0.93, 0.965, 0.975])
 def test_the_advised_length_decides_in_nine_of_ten_runs(true_share: float) -> None:
     rng = np.random.default_rng(7)
-    decided = []
+    decided: list[bool] = []
     while len(decided) < 150:
         share, size, verdict = run(rng, 500, true_share)
         length = run_length(share, size, TARGET)

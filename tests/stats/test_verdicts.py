@@ -111,9 +111,7 @@ def test_a_spell_beyond_the_run_is_never_covered() -> None:
     assert (claim.verdict, claim.why) == (Verdict.UNDECIDED, Why.LONG_SPELL)
 
 
-@given(
-    n=st.integers(20, 5000), share=st.floats(0.5, 1), deff=st.floats(1, 60), target=TARGETS
-)
+@given(n=st.integers(20, 5000), share=st.floats(0.5, 1), deff=st.floats(1, 60), target=TARGETS)
 def test_the_reach_is_what_decides_an_acceptance(
     n: int, share: float, deff: float, target: float
 ) -> None:
@@ -154,9 +152,7 @@ def test_adding_lost_requests_never_improves_a_verdict(
     assert RUN_ORDER.index(in_run(after, target)) <= RUN_ORDER.index(in_run(before, target))
 
 
-@given(
-    share=st.floats(0, 1), target=TARGETS, gap=st.floats(0, 0.3), spell=st.floats(0, 400)
-)
+@given(share=st.floats(0, 1), target=TARGETS, gap=st.floats(0, 0.3), spell=st.floats(0, 400))
 def test_bounds_are_ordered(share: float, target: float, gap: float, spell: float) -> None:
     run = Attained(share, min(1.0, share + gap))
     claim = traffic(run, worth(200, 50), target, STEADY, spell)

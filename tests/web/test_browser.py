@@ -30,6 +30,7 @@ FLAGS = [
     "--no-first-run",
     "--no-sandbox",
 ]
+ALERT = "[data-testid=stAlert]"
 HOSTILE = "![x](https://evil.example/p.png) <img src=https://evil.example/q.png>"
 
 
@@ -119,7 +120,7 @@ def address(library: Path) -> Iterator[str]:
 
 
 def visit(
-    browser: Browser, url: str, scheme: str = "light", width: int = 1440
+    browser: Browser, url: str, scheme: str = "light", width: int = 1440, first: str = "h1"
 ) -> tuple[Page, Seen]:
     context = browser.new_context(
         color_scheme=scheme,  # type: ignore[arg-type] # one of Playwright's literals
@@ -129,7 +130,7 @@ def visit(
     page.on("console", seen.console)
     page.on("request", seen.request)
     page.goto(url)
-    expect(page.locator("h1")).to_be_visible(timeout=30_000)
+    expect(page.locator(first).first).to_be_visible(timeout=30_000)
     return page, seen
 
 
@@ -275,3 +276,30 @@ def test_what_one_session_brings_no_other_sees(address: str, browser: Browser) -
     expect(stranger.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=30_000)
     stranger.get_by_role("combobox", name=re.compile("Study")).click()
     expect(stranger.get_by_role("option").filter(has_text="mine")).to_have_count(0)
+
+
+def test_an_address_that_is_no_page_says_so(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/distribution", first=ALERT)
+    alert = page.get_by_test_id("stAlert")
+    expect(alert).to_contain_text("There is no page 'distribution'; did you mean 'distributions'?")
+    expect(page.get_by_role("heading", level=1)).to_have_count(0)
+
+
+def test_limits_of_envelope_are_in_force_on_compare(browser: Browser, address: str) -> None:
+    study = "study=vidur-azure-conversation"
+    page, _ = visit(browser, f"{address}/envelope?{study}")
+    limit = page.get_by_label("TTFT ≤ (ms)")
+    limit.fill("1000")
+    limit.press("Enter")
+    expect(page.get_by_text("what-if")).to_be_visible(timeout=30_000)
+    page.get_by_role("link", name="Compare").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("→", timeout=30_000)
+    expect(page.get_by_text("what-if")).to_be_visible(timeout=30_000)
+    assert "ttft=1000" in page.url
+
+
+def test_a_wrong_link_leads_to_the_default_view(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/compare?study=vidur-azure-conversation&a=foo", first=ALERT)
+    expect(page.get_by_test_id("stAlert")).to_contain_text("This link names the run 'foo'")
+    page.get_by_role("link", name="Open the default view").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("→", timeout=30_000)

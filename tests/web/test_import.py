@@ -1,6 +1,7 @@
 """The Import page: what is brought, what becomes of it, and that it stays with its session."""
 
 import io
+import json
 import sys
 import time
 import zipfile
@@ -113,6 +114,29 @@ def test_a_run_file_can_be_brought_again(open_page: Open) -> None:
     said = words(bring(open_page("import"), upload(path)))
     assert "1 run imported" in said
     assert "study vllm-aiperf" in said
+
+
+def test_policies_are_proposed_from_file_names_and_set_by_a_click(
+    open_page: Open, tmp_path: Path
+) -> None:
+    result = json.loads((VLLM / "result.json").read_bytes())
+    files = []
+    for place, name in enumerate(("chunk256-rate5.json", "chunk2048-rate5.json")):
+        path = tmp_path / name
+        path.write_text(json.dumps(result | {"label": None, "date": f"20260101-00000{place}"}))
+        files.append(upload(path))
+    app = bring(open_page("import"), *files)
+    names = [each for each in app.text_input if (each.key or "").startswith("policy-name-")]
+    assert [each.value for each in names] == ["chunk2048", "chunk256"]
+    names[1].set_value("small chunks").run()
+    (button,) = [each for each in app.button if (each.key or "").startswith("policies-")]
+    button.click().run()
+    assert not app.exception
+    assert not [each for each in app.button if (each.key or "").startswith("policies-")]
+    app.switch_page("../pages/runs.py").run()
+    assert "Only this browser session has the imported runs" in words(app)
+    policies = set(app.dataframe[0].value["policy"])
+    assert {"chunk2048", "small chunks"} <= policies
 
 
 def test_a_run_can_be_removed(open_page: Open) -> None:

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from headway.analyses import accounting, correlation, naming, rates, replicates, sessions
+from headway.analyses import (
+    accounting,
+    configurations,
+    correlation,
+    naming,
+    rates,
+    replicates,
+    sessions,
+)
 from headway.analyses.sessions import Session
 from headway.catalog import Catalog
 from headway.model import Boundary, Load, Metric, Objective, Origin, RunInfo, Selection
@@ -58,9 +66,8 @@ class Verdicts:
 class Judged:
     """One run, or one set of replicates, against an objective.
 
-    `counts` are those of each run and `in_each` says whether it met the objective. `attained` is the
-    mean over the runs, each with one vote.
-    `repeats` is None for a simulator, whose runs repeat themselves exactly. `effective` and `reach`
+    `counts` are those of each run and `in_each` says whether it met the objective. `attained` is
+    the mean over the runs, each with one vote. `repeats` is None for a simulator, whose runs repeat themselves exactly. `effective` and `reach`
     are None where an arrival is unknown. `pace` is the busiest of the set and `slip` the worst.
     `made` says in which sessions the runs were made; None where one of them does not say.
     `origin_used` is where latencies count from: scheduled, sent or none. `elsewise` are the
@@ -178,8 +185,9 @@ def _judge(catalog: Catalog, selection: Selection, objective: Objective) -> list
     met = rates.attainments(catalog, selection, objective)
     spans = accounting.intervals(catalog, selection)
     sets = replicates.sets(catalog, [run_id for run_id in selection.run_ids if run_id in met])
+    firsts = [runs[0] for runs in sets]
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
-    titles = naming.titles([runs[0] for runs in sets], measured)
+    titles = naming.titles(firsts, measured, configurations.names_of(catalog, firsts))
     known = _Known(met, spans, titles)
     return [_judged(catalog, selection, objective, runs, known) for runs in sets]
 
@@ -244,7 +252,7 @@ def _judged(
     return Judged(
         runs=runs,
         title=title_of(known.titles[first.run_id], len(runs)),
-        line=naming.line_of(first),
+        line=configurations.line_of(catalog, first),
         load=first.load,
         load_text=naming.load_text(first.load, measured_rps),
         measured_rps=measured_rps,

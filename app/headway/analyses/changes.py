@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
-from headway.analyses import naming
+from headway.analyses import configurations, naming
 from headway.analyses.accounting import Interval
 from headway.model import Manifest, RunInfo
 from headway.numbers import brief
@@ -15,6 +15,8 @@ Value = str | int | float | None
 POLICY_FIELDS = ("policy", "token_budget")
 TIME_LIMIT = "time limit (s)"
 _PARAMETER = "policy: "
+# What tells runs apart whose policy no source states: it may or may not be the policy.
+UNNAMED_FIELDS = ("label", "folder", "file")
 LOAD_FIELDS = ("load", "burstiness", "arrival_process", "burst")
 _WINDOW_TOLERANCE_US = 1000
 _WINDOW_TOLERANCE = 0.01
@@ -47,7 +49,8 @@ class FieldPair:
 class Change:
     """A field that differs, and what it belongs to.
 
-    UNPROVEN is a field of the manifest that one side does not record: it may differ or not.
+    UNPROVEN is a field of the manifest that one side does not record, which may differ or not, or
+    a name of runs without a policy, of which nobody said what it stands for.
     """
 
     field: str
@@ -163,8 +166,10 @@ def _described(run: RunInfo) -> dict[str, Value]:
         field.name: getattr(run.manifest, field.name) for field in fields(Manifest)
     }
     parameters = {f"{_PARAMETER}{name}": value for name, value in run.policy_parameters.items()}
+    unnamed = {} if run.policy is not None else dict(configurations.fields_of(run))
     return {
-        "policy": run.policy or run.label,
+        "policy": run.policy,
+        **{name: unnamed.get(name) for name in UNNAMED_FIELDS},
         **dict(sorted(parameters.items())),
         "load": naming.load_text(run.load),
         "burstiness": run.load.burstiness,
@@ -191,6 +196,8 @@ def _kind(pair: FieldPair, *, policy_differs: bool, recorded: bool) -> Kind:
     """Return what a field belongs to; `recorded` is whether both sides state any parameters."""
     if pair.field in POLICY_FIELDS:
         return Kind.POLICY
+    if pair.field in UNNAMED_FIELDS:
+        return Kind.UNPROVEN
     if pair.field in LOAD_FIELDS:
         return Kind.LOAD
     one_sided = pair.a is None or pair.b is None

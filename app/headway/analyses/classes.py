@@ -53,7 +53,12 @@ class ClassRow:
 
     @property
     def balance(self) -> Balance:
-        """Whether more of its requests wait shorter in B (wins) or longer (pays)."""
+        """Whether more of its requests wait shorter in B (wins) or longer (pays).
+
+        A class that loses requests on balance pays, however much shorter the others wait.
+        """
+        if self.paired.n_lost > self.paired.n_gained:
+            return Balance.PAYS
         if self.paired.n_better == self.paired.n_worse:
             return Balance.EVEN
         return Balance.WINS if self.paired.n_better > self.paired.n_worse else Balance.PAYS

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway.analyses import replicates
+from headway.analyses import configurations
 from headway.analyses.accounting import Account, Interval
 from headway.analyses.changes import Check, Checked
 from headway.analyses.sides import Side
@@ -161,7 +161,7 @@ def _of_workload(a: Side, b: Side, match: Match) -> Iterator[Reason]:
 def _of_arrivals(a: Side, b: Side, match: Match) -> Iterator[Reason]:
     if match.arrival_shift_us is not None:
         yield Reason(Why.OTHER_ARRIVALS, a.load_text, b.load_text)
-    elif replicates.load_key(a.run) != replicates.load_key(b.run):
+    elif configurations.load_key(a.run) != configurations.load_key(b.run):
         yield Reason(Why.OTHER_LOAD, a.load_text, b.load_text)
     else:
         yield Reason(Why.ARRIVALS_UNKNOWN)

@@ -129,7 +129,8 @@ CLAIMS = (
         "design effect, estimated on ten blocks of arrivals. Accepted if the exact 97.5% low bound "
         "on n_eff requests reaches the target, rejected if the exact 95% high bound does not. An "
         "acceptance holds if no spell of common trouble is longer than its reach, which is "
-        "shown beside it. A run seen to be unsteady is not accepted; below 300 requests that is unknown.",
+        "shown beside it. A run seen to be unsteady is not accepted; below 300 requests that is "
+        "unknown.",
     ),
     Rule(
         "Envelope.",

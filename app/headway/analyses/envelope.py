@@ -8,7 +8,7 @@ process; when any of them changes it lapses and another envelope begins.
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from headway.analyses import replicates, workload
+from headway.analyses import configurations, workload
 from headway.analyses.acceptance import Asked, Judged
 from headway.catalog import Catalog
 from headway.model import LoadKind
@@ -137,7 +137,7 @@ def _key(catalog: Catalog, judged: Judged) -> Hashable:
     load = run.load
     return (
         judged.line,
-        replicates.configuration(run),
+        configurations.fields_of(run),
         workload.fingerprint_of(catalog, run.run_id).requests,
         load.kind is LoadKind.CLOSED,
         load.arrivals,
@@ -166,7 +166,7 @@ def _envelope(catalog: Catalog, group: Sequence[Judged], asked: Asked) -> Envelo
         axis=CONCURRENCY if first.load.kind is LoadKind.CLOSED else OFFERED,
         arrivals=_arrivals(ordered[0]),
         requests=workload.fingerprint_of(catalog, first.run_id).requests,
-        holds_for=dict(replicates.configuration(first)),
+        holds_for=dict(configurations.fields_of(first)),
         bracket=envelope.bracket(points),
         verdicts=verdicts,
     )

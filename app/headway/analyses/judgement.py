@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.analyses import acceptance, accounting, envelope, naming
+from headway.analyses import acceptance, accounting, configurations, envelope, naming
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import Envelope
 from headway.catalog import Catalog
@@ -95,7 +95,7 @@ def matching(catalog: Catalog, question: Question) -> list[RunInfo]:
         run
         for name in names
         for run in catalog.of_study(name)
-        if question.policy in (None, naming.policy_of(run))
+        if question.policy in (None, configurations.name_of(catalog, run))
     ]
 
 
@@ -112,7 +112,9 @@ def demand(catalog: Catalog, question: Question) -> None:
     runs = matching(catalog, question)
     if not runs:
         of_study = Question(question.objective, study=question.study)
-        known = dict.fromkeys(naming.policy_of(run) for run in matching(catalog, of_study))
+        known = dict.fromkeys(
+            configurations.name_of(catalog, run) for run in matching(catalog, of_study)
+        )
         if not known:
             raise MisuseError("there is no run to judge; import results first: headway import PATH")
         raise MisuseError(f"there is no policy {question.policy!r}; there are: {', '.join(known)}")

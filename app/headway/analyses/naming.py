@@ -5,18 +5,6 @@ from collections.abc import Iterable, Mapping
 from headway.model import Load, LoadKind, RunInfo
 from headway.numbers import brief
 
-NO_POLICY = "policy not recorded"
-
-
-def policy_of(run: RunInfo) -> str:
-    """Return the run's policy, the label its source gave it, or that neither is recorded."""
-    return run.policy or run.label or NO_POLICY
-
-
-def line_of(run: RunInfo) -> str:
-    """Return the line a run belongs to on a chart over load: its policy, and an early stop."""
-    return ", ".join(part for part in (policy_of(run), _limit(run)) if part)
-
 
 def load_text(load: Load, measured_rps: float | None = None) -> str:
     """Return the offered load with its unit; a measured rate says that it is one."""
@@ -44,15 +32,22 @@ def axis_of(run: RunInfo, measured_rps: float | None) -> float | None:
     return run.load.declared_rps if run.load.declared_rps is not None else measured_rps
 
 
-def titles(runs: Iterable[RunInfo], measured_rps: Mapping[str, float | None]) -> dict[str, str]:
+def titles(
+    runs: Iterable[RunInfo],
+    measured_rps: Mapping[str, float | None],
+    policies: Mapping[str, str],
+) -> dict[str, str]:
     """Return a different name for every run, as short as the runs allow.
 
-    Policy and load come first. Arrivals, an early stop, the replicate, the label, the source and
-    finally the run id are added only where they tell apart runs that would share a name.
+    Policy and load come first; `policies` is what `configurations` calls each run. Arrivals, an
+    early stop, the replicate, the label, the source and finally the run id are added only where
+    they tell apart runs that would share a name.
     """
     known = list(runs)
     names = {
-        run.run_id: f"{policy_of(run)} · {load_text(run.load, measured_rps.get(run.run_id))}"
+        run.run_id: " · ".join(
+            (policies[run.run_id], load_text(run.load, measured_rps.get(run.run_id)))
+        )
         for run in known
     }
     for detail in (_arrivals, _limit, _stopped_early, _replicate, _label, _source, _run_id):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headway.analyses import accounting, naming, rates
+from headway.analyses import accounting, configurations, naming, rates
 from headway.catalog import Catalog
 from headway.model import LoadKind, Objective, Outcome, RunInfo, Selection
 from headway.stats import verdicts
@@ -47,14 +47,14 @@ def points(catalog: Catalog, selection: Selection, objective: Objective | None) 
     spans = accounting.intervals(catalog, selection)
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
     runs = [catalog.runs[run_id] for run_id in selection.run_ids]
-    titles = naming.titles(runs, measured)
+    titles = naming.titles(runs, measured, configurations.names_of(catalog, runs))
     counted = accounting.accounts(catalog, selection)
     met = rates.attainments(catalog, selection, objective) if objective else {}
     return [
         Point(
             run=run,
             title=titles[run.run_id],
-            policy=naming.line_of(run),
+            policy=configurations.line_of(catalog, run),
             load=naming.load_text(run.load, measured.get(run.run_id)),
             x=naming.axis_of(run, measured.get(run.run_id)),
             n=n,
@@ -82,7 +82,7 @@ def default_runs(catalog: Catalog, study: str) -> tuple[str, ...]:
     policies: dict[str, dict[str, RunInfo]] = {}
     for run in runs:
         if run.load.kind is not LoadKind.UNLIMITED and run.time_limit_s is None:
-            loads = policies.setdefault(naming.policy_of(run), {})
+            loads = policies.setdefault(configurations.name_of(catalog, run), {})
             loads.setdefault(naming.load_text(run.load), run)
     if not policies:
         return tuple(run.run_id for run in runs[:1])

@@ -75,8 +75,8 @@ def attainments(
 ) -> dict[str, Attainment]:
     """Count, for every selected run, the offered requests that met all declared limits.
 
-    The query acceptance/blocks states the same definition and gives the same counts; here they are
-    taken from numbers that stay in memory, because a reader moves the limits.
+    Counted on numbers that stay in memory (the query acceptance/requests), because a reader moves
+    the limits.
     """
     limits = objective.limits()
     found = {}

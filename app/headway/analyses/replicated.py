@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from headway.analyses import replicates, shift, workload
+from headway.analyses import configurations, replicates, shift, workload
 from headway.analyses.shift import RunValues
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
@@ -15,8 +15,8 @@ from headway.stats.comparison import (
     BAND,
     MIN_RUNS,
     Difference,
-    Ratio,
     MeanDifference,
+    Ratio,
     false_discovery,
     judge_difference,
     judge_share,
@@ -146,7 +146,7 @@ def noise_floor(catalog: Catalog, side: Side, window: Window, origin: Origin) ->
     at_load = [
         run.run_id
         for run in catalog.of_study(side.run.study)
-        if replicates.load_key(run) == replicates.load_key(side.run)
+        if configurations.load_key(run) == configurations.load_key(side.run)
         and run.boundary is side.run.boundary
     ]
     sets = [

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.analyses import acceptance, accounting, judgement, naming, replicates
+from headway.analyses import acceptance, accounting, configurations, judgement, naming, replicates
 from headway.catalog import Catalog
 from headway.errors import MisuseError
 from headway.model import Objective, RunInfo, Selection
@@ -43,8 +43,9 @@ def every(catalog: Catalog, run_ids: Sequence[str]) -> list[Side]:
         run_id: span.measured_rps
         for run_id, span in accounting.intervals(catalog, Selection(tuple(run_ids))).items()
     }
-    titles = naming.titles([runs[0] for runs in sets], measured)
-    return [_side(runs, titles[runs[0].run_id], measured) for runs in sets]
+    firsts = [runs[0] for runs in sets]
+    titles = naming.titles(firsts, measured, configurations.names_of(catalog, firsts))
+    return [_side(catalog, runs, titles[runs[0].run_id], measured) for runs in sets]
 
 
 def of_runs(catalog: Catalog, run_ids: Sequence[str]) -> Side:
@@ -52,7 +53,8 @@ def of_runs(catalog: Catalog, run_ids: Sequence[str]) -> Side:
     runs = tuple(catalog.run(run_id) for run_id in run_ids)
     found = accounting.intervals(catalog, Selection(tuple(run_ids)))
     measured = {run_id: span.measured_rps for run_id, span in found.items()}
-    return _side(runs, naming.titles(runs[:1], measured)[runs[0].run_id], measured)
+    titles = naming.titles(runs[:1], measured, configurations.names_of(catalog, runs[:1]))
+    return _side(catalog, runs, titles[runs[0].run_id], measured)
 
 
 def named(catalog: Catalog, name: str, load: float | None, study: str | None) -> Side:
@@ -87,20 +89,22 @@ def _demand(catalog: Catalog, name: str, question: judgement.Question) -> None:
     except MisuseError as error:
         if question.load is not None and "no run is at load" in str(error):
             raise
-        policies = sorted({naming.policy_of(run) for run in catalog.runs.values()})
+        policies = sorted({configurations.name_of(catalog, run) for run in catalog.runs.values()})
         raise MisuseError(
             f"there is no run and no policy {name!r}; policies: {', '.join(policies) or 'none'}; "
             f"runs: {', '.join(sorted(catalog.runs)) or 'none'}"
         ) from error
 
 
-def _side(runs: tuple[RunInfo, ...], title: str, measured: dict[str, float | None]) -> Side:
+def _side(
+    catalog: Catalog, runs: tuple[RunInfo, ...], title: str, measured: dict[str, float | None]
+) -> Side:
     first = runs[0]
     rps = measured.get(first.run_id)
     return Side(
         runs=runs,
         title=acceptance.title_of(title, len(runs)),
-        line=naming.line_of(first),
+        line=configurations.line_of(catalog, first),
         load_text=naming.load_text(first.load, rps),
         measured_rps=rps,
         x=naming.axis_of(first, rps),

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from headway import catalog, ingest, record
-from headway.analyses import asking, comparison, naming, regressions, sides
+from headway.analyses import asking, comparison, configurations, regressions, sides
 from headway.analyses.comparison import Comparison, Question
 from headway.analyses.regressions import FailOn
 from headway.analyses.shift import Change, ShiftPoint
@@ -108,7 +108,7 @@ def _opened(library: Path, names: Sequence[str]) -> Iterator[_Opened]:
 
 def _is_known(known: Catalog | None, name: str) -> bool:
     return known is not None and (
-        name in known.runs or any(naming.policy_of(run) == name for run in known.runs.values())
+        name in known.runs or name in configurations.names_of(known, known.runs.values()).values()
     )
 
 

@@ -13,6 +13,7 @@ from headway.cli.parsing import pair
 from headway.cli.progress import Bar
 from headway.cli.tables import print_json, printable, table
 from headway.importers import mapped
+from headway.ingest import policy_names
 
 _INTERRUPTED = 130
 
@@ -46,6 +47,7 @@ def import_(
         print_json(ingest.report_json(report))
     else:
         _print_import(report)
+        _print_proposals(report, _options(library, study, settings, mapping))
     for line in import_words.lines(report, library):
         click.echo(printable(line), err=True)
     is_whole = report.imported and not report.refused and not report.left_out
@@ -63,6 +65,35 @@ def _import(
         runs = f"{n_runs} run{'' if n_runs == 1 else 's'}"
         click.echo(f"cancelled; the library holds the {runs} imported before", err=True)
         sys.exit(_INTERRUPTED)
+
+
+def _options(
+    library: Path, study: str | None, settings: tuple[str, ...], mapping: str | None
+) -> list[str]:
+    """Return what this import was told, for the command that repeats it."""
+    said = [("--library", str(library)), ("--study", study), ("--mapping", mapping)]
+    said += [("--set", each) for each in settings]
+    return [word for name, value in said if value is not None for word in (name, value)]
+
+
+def _print_proposals(report: ingest.Report, options: list[str]) -> None:
+    """Say how to name the policies of runs that state none, one command for each group."""
+    unnamed = [item for item in report.imported if item.info.policy is None]
+    if not unnamed:
+        return
+    proposals = report.proposed_policies
+    runs = f"{len(unnamed)} run{'s state' if len(unnamed) != 1 else ' states'} no policy"
+    how = (
+        "their files suggest these names; run the commands to set them:"
+        if proposals
+        else "import again with --policy NAME to name it."
+    )
+    click.echo(f"{runs}, and {how}", err=True)
+    for proposal in proposals:
+        said = policy_names.command(proposal, options)
+        if not all(source.exists() for source in proposal.sources):
+            said = f"--policy {proposal.policy}, for files of a zip: unpack it first"
+        click.echo(f"  {printable(said)}", err=True)
 
 
 def _print_import(report: ingest.Report) -> None:

@@ -1,5 +1,6 @@
 """`headway summary`: accounting, rates and percentiles of runs."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -53,17 +54,34 @@ def summary(
     if as_json:
         print_json(documents.summary(selection, summaries))
     else:
-        click.echo(table([_summary_row(each) for each in summaries]))
+        apart = _apart(summaries)
+        click.echo(table([_summary_row(each, apart) for each in summaries]))
         for line in (*_timeless(summaries), *_without_successes(selection, summaries)):
             click.echo(line, err=True)
 
 
-def _summary_row(each: RunSummary) -> dict[str, object]:
+def _apart(summaries: Sequence[RunSummary]) -> str | None:
+    """Return what tells runs apart that share policy and load; None where none do.
+
+    The label does where each of them has another one, else the name of the source.
+    """
+    named = Counter((each.run.policy, each.run.load.declared_rps) for each in summaries)
+    if max(named.values(), default=0) < 2:
+        return None
+    labelled = Counter(
+        (each.run.policy, each.run.load.declared_rps, each.run.label) for each in summaries
+    )
+    return "label" if max(labelled.values()) < 2 else "source"
+
+
+def _summary_row(each: RunSummary, apart: str | None) -> dict[str, object]:
     ttft, stall, latency = (each.metrics[m] for m in (Metric.TTFT, Metric.STALL, Metric.LATENCY))
     lost = {o.value: n for o, n in each.account.outcomes.items() if n and o.value != "completed"}
     return {
         "run": each.run.run_id,
         "policy": each.run.policy or each.run.label,
+        **({"source": each.run.source_name} if apart == "source" else {}),
+        **({"label": each.run.label} if apart == "label" else {}),
         "declared req/s": each.run.load.declared_rps,
         "offered": each.account.n_offered,
         "completed": each.account.outcomes[Outcome.COMPLETED],

@@ -13,9 +13,15 @@ from headway.figures.distribution import Figure
 from headway.model import Metric, Outcome
 
 ABSENT = "not offered"
-_SAME, _OTHER = "same outcome", "another outcome"
+_SAME, _LOSS, _GAIN, _OTHER = (
+    "same outcome",
+    "completed in A only",
+    "completed in B only",
+    "another outcome",
+)
 # What axes, title and legend take of a grid's height, which Streamlit counts in.
 _AROUND = 110
+_LINE = 15
 _NAMES = {
     Metric.TTFT: "TTFT",
     Metric.TPOT: "TPOT",
@@ -45,7 +51,7 @@ def transitions(found: Sequence[Transition], look: theme.Look) -> Figure:
             "b": [outcome_word(each.b) for each in found],
             "n": [each.n for each in found],
             "label": [f"{each.n:,}" for each in found],
-            "kind": [_SAME if each.a is each.b else _OTHER for each in found],
+            "kind": [_kind(each) for each in found],
         }
     )
     # Names of outcomes are too wide to stand side by side above more than a few cells.
@@ -60,16 +66,32 @@ def transitions(found: Sequence[Transition], look: theme.Look) -> Figure:
             alt.Tooltip("n:Q", title="requests", format=","),
         ],
     )
+    colours = {
+        _LOSS: look.palette[1],
+        _GAIN: look.palette[2],
+        _OTHER: look.palette[3],
+        _SAME: look.band,
+    }
+    shown = [kind for kind in colours if kind in set(rows["kind"])]
     cells = base.mark_rect(stroke=look.paper, strokeWidth=2, opacity=0.55).encode(
         color=alt.Color(
             "kind:N",
-            scale=alt.Scale(domain=[_SAME, _OTHER], range=[look.band, look.palette[1]]),
-            legend=alt.Legend(title=None, orient="bottom"),
+            scale=alt.Scale(domain=shown, range=[colours[kind] for kind in shown]),
+            legend=alt.Legend(title=None, orient="bottom", columns=2),
         )
     )
     labels = base.mark_text(fontSize=15, fontWeight="bold", color=look.ink).encode(text="label:N")
     height = _AROUND + (30 if angle else 0) + 52 * rows["a"].n_unique()
     return alt.layer(cells, labels).properties(height=height)
+
+
+def _kind(each: Transition) -> str:
+    """Return what a change of outcome means: a request that only one side completed, or neither."""
+    if each.a is each.b:
+        return _SAME
+    if each.a is Outcome.COMPLETED:
+        return _LOSS
+    return _GAIN if each.b is Outcome.COMPLETED else _OTHER
 
 
 def shift(found: MetricShift, look: theme.Look) -> Figure:
@@ -166,16 +188,18 @@ def _value(value_ms: float | None) -> str:
 
 def classes(found: Sequence[ClassRow], look: theme.Look) -> Figure:
     """Draw who gains and who pays: a cell per class and metric, with its median change."""
+    loses = any(each.paired.n_lost or each.paired.n_gained for each in found)
     rows = pl.DataFrame(
         {
             "label": [each.label for each in found],
             "order": [each.order for each in found],
             "metric": [_NAMES[each.metric] for each in found],
             "balance": [_BALANCE[each.balance][0] for each in found],
-            "text": [_class_text(each) for each in found],
+            "text": [_class_text(each, loses=loses) for each in found],
             "n": [
                 f"{each.paired.n_better:,} better, {each.paired.n_worse:,} worse of "
-                f"{each.paired.n:,}; {each.paired.n_both:,} completed on both sides"
+                f"{each.paired.n:,}; {each.paired.n_both:,} completed on both sides, "
+                f"{each.paired.n_lost:,} in A only, {each.paired.n_gained:,} in B only"
                 for each in found
             ],
         }
@@ -196,19 +220,31 @@ def classes(found: Sequence[ClassRow], look: theme.Look) -> Figure:
             legend=alt.Legend(title=None, orient="bottom"),
         )
     )
-    labels = base.mark_text(fontSize=12, color=look.ink).encode(text="text:N")
-    return alt.layer(cells, labels).properties(height=_AROUND + 34 * rows["label"].n_unique())
+    n_lines = max((words.count("\n") + 1 for words in rows["text"]), default=1)
+    labels = base.mark_text(
+        fontSize=11,
+        color=look.ink,
+        lineBreak="\n",
+        lineHeight=_LINE,
+        dy=-_LINE * (n_lines - 1) / 2,  # Vega centres the first line only
+    ).encode(text="text:N")
+    height = _AROUND + (12 + _LINE * n_lines) * rows["label"].n_unique()
+    return alt.layer(cells, labels).properties(height=height)
 
 
-def _class_text(each: ClassRow) -> str:
-    """Return a cell's words; a median of the survivors would hide the requests that were lost."""
+def _class_text(each: ClassRow, *, loses: bool) -> str:
+    """Return a cell's words, in lines; all cells of a grid have as many.
+
+    Where one side completed requests that the other lost, the median of those that both completed
+    stands beside how many were lost or gained on balance: alone, it would hide them.
+    """
     paired = each.paired
-    one_sided = {"lost": paired.n_lost, "gained": paired.n_gained}
-    said = ", ".join(f"{n:,} {word}" for word, n in one_sided.items() if n)
-    if not said:
-        change = paired.median_relative
-        said = "no pairs" if change is None else _percent(change)
-    return f"{_BALANCE[each.balance][1]} {said} ({paired.n_worse:,} worse of {paired.n:,})"
+    change = paired.median_relative
+    said = f"{_BALANCE[each.balance][1]} {'no pairs' if change is None else _percent(change)}"
+    if not loses:
+        return f"{said}\n{paired.n_worse:,} worse of {paired.n:,}"
+    net = f"{paired.n_gained - paired.n_lost:+,}".replace("-", "−")
+    return f"{said} for those\nboth completed\nnet {net if net != '+0' else '0'} completed"
 
 
 def _percent(share: float) -> str:

@@ -223,7 +223,9 @@ def changed(found: Comparison) -> str:
     if not others:
         return f"only the policy changed: {_list(policy)}"
     if not policy:
-        return f"the policy is the same; changed: {_list(others)}"
+        unknown = found.question.a.run.policy is None or found.question.b.run.policy is None
+        known = "policy not recorded" if unknown else "the policy is the same"
+        return f"{known}; changed: {_list(others)}"
     return f"not only the policy changed: also {_list(others)}; with the policy: {_list(policy)}"
 
 

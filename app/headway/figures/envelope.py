@@ -16,58 +16,67 @@ from headway.figures.verdicts import MARKS, WORDS
 from headway.model import Metric, Outcome
 from headway.stats.verdicts import Verdict
 
-_BANDS = {
-    # Colour, hatch and words: the band is never told by its colour alone.
+_TESTED = {
+    # Colour, hatch and words: a verdict is never told by its colour alone.
     Verdict.ACCEPTED: ("accepted", ""),
-    Verdict.UNDECIDED: ("unsure", "/"),
+    Verdict.UNDECIDED: ("not enough evidence", "/"),
     Verdict.REJECTED: ("rejected", "x"),
 }
+NOT_TESTED = "not tested"
+UNSURE = "not tested: the edge lies here"
 _ROW_HEIGHT = 58
 _LOG_TICKS = [m * 10.0**k for k in range(-4, 5) for m in (1, 3)]
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
-    """A stretch of a strip between tested loads."""
+class Stretch:
+    """A piece of a strip: round a tested load with its verdict, or between two, where it is None.
+
+    `is_edge` marks what lies between the last accepted and the first rejected load.
+    """
 
     start: float
     end: float
-    verdict: Verdict
+    verdict: Verdict | None
+    is_edge: bool = False
 
 
-def bands(each: Envelope) -> list[Band]:
-    """Return the stretches between tested loads; beyond the tested loads there are none.
+def stretches(each: Envelope) -> list[Stretch]:
+    """Return the tested loads of an envelope, each a short stretch, and what lies between them.
 
-    Between two neighbours that are both accepted, up to the last accepted load, loads are accepted;
-    between two rejected ones rejected. Every other stretch is unsure.
+    A stretch reaches at most a third of the way to its neighbours, and no further than a
+    fortieth of the greatest load: what was not tested keeps the most of the strip.
     """
     tested = sorted(load for load in each.verdicts if load != float("inf"))
-    found: list[Band] = []
-    for start, end in pairwise(tested):
-        verdict = _between(each, start, end)
-        if found and found[-1].verdict is verdict:
-            found[-1] = Band(found[-1].start, end, verdict)
-        else:
-            found.append(Band(start, end, verdict))
+    most = tested[-1] / 40 if tested else 0.0
+    gaps = [after - before for before, after in pairwise(tested)]
+    found: list[Stretch] = []
+    for place, load in enumerate(tested):
+        near = [gap / 3 for gap in gaps[max(place - 1, 0) : place + 1]]
+        reach = min([most, *near])
+        if found:
+            before = tested[place - 1]
+            found.append(Stretch(found[-1].end, load - reach, None, _is_edge(each, before, load)))
+        found.append(Stretch(load - reach, load + reach, each.verdicts[load]))
     return found
 
 
-def _between(each: Envelope, start: float, end: float) -> Verdict:
-    edge = each.bracket.last_accepted
-    both = {each.verdicts[start], each.verdicts[end]}
-    if both == {Verdict.ACCEPTED} and edge is not None and end <= edge:
-        return Verdict.ACCEPTED
-    return Verdict.REJECTED if both == {Verdict.REJECTED} else Verdict.UNDECIDED
+def _is_edge(each: Envelope, before: float, after: float) -> bool:
+    low, high = each.bracket.last_accepted, each.bracket.first_rejected
+    return low is not None and high is not None and low <= before and after <= high
 
 
 def strips(found: Sequence[Envelope], asked: Asked, look: theme.Look) -> go.Figure:
     """Draw one strip per configuration, with the verdict of every tested load on it."""
     figure = go.Figure()
-    seen: set[Verdict] = set()
+    seen: set[str] = set()
     for each in found:
-        for band in bands(each):
-            figure.add_trace(_band(each, band, look, legend=band.verdict not in seen))
-            seen.add(band.verdict)
+        for stretch in stretches(each):
+            trace = (
+                _tested(each, stretch, look) if stretch.verdict else _between(each, stretch, look)
+            )
+            figure.add_trace(trace.update(showlegend=trace.name not in seen))
+            seen.add(trace.name)
     for verdict in Verdict:
         figure.add_trace(_marks(found, asked, verdict, look))
     axis = "concurrency" if found and found[0].axis == CONCURRENCY else "offered load (req/s)"
@@ -78,34 +87,53 @@ def strips(found: Sequence[Envelope], asked: Asked, look: theme.Look) -> go.Figu
         bargap=0.45,
         hovermode="closest",
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        xaxis={"title": f"{axis}; blank: not tested", "rangemode": "tozero"},
+        xaxis={"title": axis, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "type": "category"},
     )
     return figure
 
 
-def _band(each: Envelope, band: Band, look: theme.Look, *, legend: bool) -> go.Bar:
-    name, hatch = _BANDS[band.verdict]
+def _tested(each: Envelope, stretch: Stretch, look: theme.Look) -> go.Bar:
+    """Return the stretch round a tested load, in the colour and hatch of its verdict."""
+    verdict = stretch.verdict or Verdict.UNDECIDED
+    name, hatch = _TESTED[verdict]
     return go.Bar(
-        x=[band.end - band.start],
-        base=[band.start],
+        x=[stretch.end - stretch.start],
+        base=[stretch.start],
         y=[text.plain(each.line)],
         orientation="h",
         name=name,
         legendgroup=name,
-        showlegend=legend,
-        opacity=0.45,
+        opacity=0.6,
         marker={
-            "color": _colour(band.verdict, look),
+            "color": _colour(verdict, look),
             "pattern": {
                 "shape": hatch,
-                "bgcolor": _colour(band.verdict, look),
+                "bgcolor": _colour(verdict, look),
                 "fgcolor": look.ink,
                 "fgopacity": 0.5,
                 "size": 7,
             },
         },
-        hovertemplate=f"{name} from {band.start:g} to {band.end:g}<extra></extra>",
+        hovertemplate=f"{name} at {(stretch.start + stretch.end) / 2:g}<extra></extra>",
+    )
+
+
+def _between(each: Envelope, stretch: Stretch, look: theme.Look) -> go.Scatter:
+    """Return a thin line where nothing was tested; dashed where the edge must lie."""
+    name = UNSURE if stretch.is_edge else NOT_TESTED
+    return go.Scatter(
+        x=[stretch.start, stretch.end],
+        y=[text.plain(each.line)] * 2,
+        mode="lines",
+        name=name,
+        legendgroup=name,
+        line={
+            "color": look.ink if stretch.is_edge else look.muted,
+            "dash": "dash" if stretch.is_edge else "dot",
+            "width": 3 if stretch.is_edge else 1,
+        },
+        hovertemplate=f"{name}, {stretch.start:.3g} to {stretch.end:.3g}<extra></extra>",
     )
 
 

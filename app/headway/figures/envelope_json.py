@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from headway.analyses import documents, naming, recheck, replicates, settlement, workload
+from headway.analyses import configurations, documents, naming, recheck, settlement, workload
 from headway.analyses.acceptance import Asked, Judged, Verdicts
 from headway.analyses.envelope import Envelope
 from headway.analyses.judgement import Answer, Question
@@ -218,11 +218,11 @@ def _run(run: RunInfo, answer: Answer, catalog: Catalog) -> Document:
     planned = workload.fingerprint_of(catalog, run.run_id)
     return {
         "run_id": run.run_id,
-        "policy": naming.policy_of(run),
+        "policy": configurations.name_of(catalog, run),
         "load_text": naming.load_text(run.load, measured),
         "load": load,
         "rows_sha256": run.rows_sha256,
         "source_sha256": run.source_sha256,
         "workload": {"requests": planned.requests, "arrivals": planned.arrival},
-        "configuration": dict(replicates.configuration(run)),
+        "configuration": dict(configurations.fields_of(run)),
     }

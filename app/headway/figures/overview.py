@@ -124,15 +124,15 @@ def _label(policy: str, x: float, y: float, place: int, look: theme.Look) -> go.
 
 
 def _target(xs: Sequence[float], target: float, look: theme.Look) -> go.Scatter:
-    """Return the declared share as a trace: layout shapes do not follow the dark theme."""
+    """Return the share to reach as a trace: layout shapes do not follow the dark theme."""
     return go.Scatter(
         x=[0, max(xs)],
         y=[target, target],
         mode="lines+text",
-        text=[f"declared: {text.share(target)}", ""],
+        text=[f"target: {text.share(target)}", ""],
         textposition="bottom right",
         textfont={"color": look.muted, "size": 12},
         line={"color": look.muted, "dash": "dash", "width": 1.5},
         hoverinfo="skip",
-        name="declared share",
+        name="target share",
     )

@@ -17,6 +17,7 @@ from headway.ingest.candidates import Candidate
 from headway.ingest.interrupts import CancelledImport, stoppable, uninterrupted
 from headway.ingest.library import Library, remove_stale_staging
 from headway.ingest.noticed import noticed
+from headway.ingest.policy_names import Proposal
 from headway.ingest.report import (
     Imported,
     Refused,
@@ -35,6 +36,7 @@ __all__ = [
     "CancelledImport",
     "Imported",
     "Progress",
+    "Proposal",
     "Refused",
     "Report",
     "Settings",

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headway.errors import legible
+from headway.ingest import policy_names
+from headway.ingest.policy_names import Proposal
 from headway.model import Load, Outcome, Phase, RunInfo
 
 
@@ -60,6 +62,11 @@ class Report:
         """What was passed over and looks like a result."""
         return tuple(each for each in self.skipped if each.is_result)
 
+    @property
+    def proposed_policies(self) -> tuple[Proposal, ...]:
+        """Names for the runs that state no policy, by what their folders and files are called."""
+        return policy_names.proposed((run.source, run.info) for run in self.imported)
+
 
 def outcome_counts(requests: pa.Table) -> dict[Outcome, int]:
     """Count the measured requests by outcome, every outcome named."""
@@ -106,6 +113,14 @@ def report_json(report: Report) -> dict[str, Any]:
         "refused": [
             {"source": legible(str(entry.source)), "code": entry.code, "message": entry.message}
             for entry in report.refused
+        ],
+        "proposed_policies": [
+            {
+                "policy": proposal.policy,
+                "sources": [str(source) for source in proposal.sources],
+                "run_ids": list(proposal.run_ids),
+            }
+            for proposal in report.proposed_policies
         ],
     }
 

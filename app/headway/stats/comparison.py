@@ -72,7 +72,8 @@ def welch_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Ratio | Non
         ratio = float(np.exp(difference))
         return Ratio(ratio, ratio, ratio, float(difference == 0))
     found = _welch(first, second, level)
-    return Ratio(*(float(np.exp(x)) for x in (found.difference, found.low, found.high)), found.p)
+    ratio, low, high = (float(np.exp(x)) for x in (found.difference, found.low, found.high))
+    return Ratio(ratio, low, high, found.p)
 
 
 def _welch(

@@ -6,18 +6,17 @@ import polars as pl
 import streamlit as st
 
 from headway.analyses import comparison, distribution, overview, pairs, sides
-from headway.analyses.changes import FieldPair
 from headway.analyses.classes import Split
 from headway.analyses.comparability import Part
-from headway.analyses.comparison import Claimed, Comparison, Question
+from headway.analyses.comparison import Comparison, Question
 from headway.analyses.sides import Side
 from headway.figures import compare as figures
 from headway.figures import comparison_words as words
 from headway.figures import distribution as distributions
-from headway.figures import replicated_words, text, theme
-from headway.model import Metric, Selection
+from headway.figures import text, theme
+from headway.model import Metric, Objective, RunInfo, Selection
 from headway.studies import Study
-from headway.web import parts, state
+from headway.web import links, objective, state
 
 _SPLITS = {
     Split.PROMPT_LENGTH: "prompt length",
@@ -51,8 +50,10 @@ _MEMBER_COLUMNS: dict[str, Any] = {
 }
 
 
-def ask(study: Study) -> Question:
+def ask(study: Study, limits: Objective | None) -> Question:
     """Let the reader choose two sides; replicates of a run stand together as one."""
+    links.demand("by", "split", _SPLITS.values())
+    links.demand("pair_metric", "metric", _METRICS.values())
     runs = state.runs_of(study)
     found = sides.every(state.catalog(), [run.run_id for run in runs])
     by_id = {side.run.run_id: side for side in found}
@@ -63,7 +64,7 @@ def ask(study: Study) -> Question:
     first, second = _first_view(study, list(by_id))
     a = _side("A", by_id, first, "a")
     b = _side("B", by_id, second, "b")
-    return Question(a, b, objective=study.objective)
+    return Question(a, b, objective=limits)
 
 
 def _first_view(study: Study, ids: list[str]) -> tuple[int, int]:
@@ -75,6 +76,7 @@ def _first_view(study: Study, ids: list[str]) -> tuple[int, int]:
 
 
 def _side(label: str, by_id: dict[str, Side], first: int, key: str) -> Side:
+    links.demand(key, "run", [side.title for side in by_id.values()])
     chosen = st.sidebar.selectbox(
         f"Side {label}",
         list(by_id),
@@ -93,10 +95,11 @@ def compared(question: Question) -> Comparison:
     return comparison.compare(state.catalog(), question)
 
 
-def answer(found: Comparison) -> None:
+def answer(found: Comparison, study: Study) -> None:
     """Say first what may be claimed, then who gains and who pays."""
     a, b = found.question.a, found.question.b
     st.title(state.escape(f"{a.title} → {b.title}"))
+    objective.header(study, found.question.objective)
     st.markdown(f"#### {state.escape(words.sentence(found))}")
     st.markdown(
         state.escape(f"{words.workload(found)} · {words.changed(found)} · {_checks(found)}")
@@ -126,13 +129,27 @@ def transitions(found: Comparison) -> None:
         key="transitions",
         alt="Outcomes in A against outcomes in B",
     )
-    if found.n_pairs_of_runs > 1:
-        st.caption(
-            f"Requests of {found.n_pairs_of_runs} pairs of runs, in order; a run without a partner "
-            "is left out."
-        )
+    st.caption(state.escape(_which_runs(found)))
     for each in found.discordant:
         st.caption(state.escape(words.discordant(each)))
+
+
+def _which_runs(found: Comparison) -> str:
+    """Say which runs the matrix counts: runs are paired in order, one without a partner is out."""
+    a, b = found.question.a.runs, found.question.b.runs
+    n = found.n_pairs_of_runs
+    if n > 1:
+        left_out = f"; {abs(len(a) - len(b))} without a partner left out" * (len(a) != len(b))
+        return f"Requests of {n} pairs of runs, in order{left_out}."
+    if len(a) == len(b) == 1:
+        return "Requests of the one run of each side."
+    return f"Requests of {_replicate('A', a)} and {_replicate('B', b)} alone."
+
+
+def _replicate(label: str, runs: tuple[RunInfo, ...]) -> str:
+    first = runs[0]
+    which = first.run_id if first.replicate is None else f"replicate {first.replicate}"
+    return f"{label}'s one run" if len(runs) == 1 else f"{label}'s {which} of {len(runs)} runs"
 
 
 def shifts(found: Comparison) -> None:
@@ -212,66 +229,8 @@ def classes(found: Comparison) -> None:
         alt="Median change by class and metric",
     )
     st.caption(
-        "▲ most wait longer in B, ▼ shorter. The median change of each request's own wait; where "
-        "requests completed on one side only, how many were lost or gained instead."
-    )
-
-
-def scorecard(found: Comparison) -> None:
-    """Show both sides over the same interval; not recorded where a side has nothing."""
-    st.subheader("Over the same interval")
-    parts.table(
-        pl.DataFrame(
-            {
-                "": [state.escape(words.row(each.row)) for each in found.scorecard],
-                "A": [words.score(each.a, each.unit) for each in found.scorecard],
-                "B": [words.score(each.b, each.unit) for each in found.scorecard],
-                "B − A": [
-                    words.score(each.difference, each.unit, signed=True)
-                    if each.is_compared
-                    else "not compared"
-                    for each in found.scorecard
-                ],
-            }
-        ),
-    )
-
-
-def changed(found: Comparison) -> None:
-    """Show both descriptions, what differs first."""
-    st.subheader("What else changed")
-    differing = [each for each in found.fields if each.differs]
-    rows = differing or list(found.fields)
-    _fields(rows)
-    rest = [each for each in found.fields if not each.differs]
-    if differing and rest:
-        with st.expander(f"{len(rest)} fields that are the same or not recorded"):
-            _fields(rest)
-
-
-def _fields(rows: list[FieldPair]) -> None:
-    parts.table(
-        pl.DataFrame(
-            {
-                "field": [state.escape(each.field.replace("_", " ")) for each in rows],
-                "A": [_known(each.a) for each in rows],
-                "B": [_known(each.b) for each in rows],
-            }
-        ),
-    )
-
-
-def _known(value: object) -> str:
-    return ":gray[not recorded]" if value is None else state.escape(f"{value}")
-
-
-def tests(found: Comparison) -> None:
-    """Show the replicated differences; one run a side has facts and no tests."""
-    if found.claim is not Claimed.REPLICATED:
-        return
-    st.subheader("Repeatable differences")
-    parts.table(
-        pl.DataFrame([replicated_words.tested(each) for each in found.tests]),
+        "▲ most wait longer in B, or requests were lost on balance; ▼ most wait shorter. The "
+        "median change of each request's own wait, and how many more or fewer completed in B."
     )
 
 

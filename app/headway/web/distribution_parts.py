@@ -9,11 +9,10 @@ from headway.analyses import accounting, distribution
 from headway.analyses import still_waiting as analysis
 from headway.analyses.definitions import DEFINITIONS
 from headway.analyses.distribution import Description
-from headway.analyses.naming import policy_of
 from headway.figures import distribution as figures
 from headway.figures import sentences, text, theme
 from headway.model import Basis, Metric, Objective, Origin, Selection, Stratum
-from headway.web import parts, state
+from headway.web import links, parts, state
 from headway.web.selection import Chosen
 
 _METRICS = {
@@ -23,6 +22,7 @@ _METRICS = {
     Metric.GAP: "Gaps",
     Metric.LATENCY: "Completion",
 }
+_VIEWS = ["ECDF", "tail"]
 _STRATA = {
     Stratum.NONE: "none",
     Stratum.PROMPT_LENGTH: "prompt length",
@@ -36,6 +36,9 @@ _STRATA = {
 
 def controls() -> tuple[Metric, str, Stratum]:
     """Choose the metric, the view of it, and a split; all three are in the address."""
+    links.demand("metric", "metric", _METRICS.values())
+    links.demand("view_as", "view", _VIEWS)
+    links.demand("split", "split", _STRATA.values())
     left, middle, right = st.columns([5, 2, 2], vertical_alignment="bottom")
     metric = left.segmented_control(
         "Metric",
@@ -49,7 +52,7 @@ def controls() -> tuple[Metric, str, Stratum]:
     )
     view = middle.segmented_control(
         "View",
-        ["ECDF", "tail"],
+        _VIEWS,
         default="ECDF",
         required=True,
         key="view_as",
@@ -112,7 +115,8 @@ def chart(
         st.info("No value to draw: the table below says why for each run.")
         return
     series = [
-        theme.Series(run.run_id, chosen.titles[run.run_id], policy_of(run)) for run in chosen.runs
+        theme.Series(run.run_id, chosen.titles[run.run_id], state.policy_of(run))
+        for run in chosen.runs
     ]
     draw = figures.ecdf if view == "ECDF" else figures.tail
     origins = {

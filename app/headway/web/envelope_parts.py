@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from headway.analyses import envelope, load_curves, naming
+from headway.analyses import envelope, load_curves
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, OFFERED, Envelope
 from headway.figures import answers, text, verdict_reasons, verdicts
@@ -16,7 +16,7 @@ from headway.model import Metric, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Verdict
 from headway.studies import Study
-from headway.web import judging, parts, state
+from headway.web import judging, links, parts, state
 from headway.web.objective import Edited
 
 _SHOWN = {"displayModeBar": False}
@@ -30,7 +30,8 @@ _STEADY_WORDS = {
 
 def choose(runs: list[RunInfo]) -> list[RunInfo]:
     """Choose policies; all of them at first, since what is rejected stays on record."""
-    policies = list(dict.fromkeys(naming.policy_of(run) for run in runs))
+    policies = list(dict.fromkeys(state.policy_of(run) for run in runs))
+    links.demand("policies", "policy", policies)
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
@@ -40,7 +41,7 @@ def choose(runs: list[RunInfo]) -> list[RunInfo]:
         persist_state="session",
     )
     state.note("policies", *wanted)
-    found = [run for run in runs if naming.policy_of(run) in wanted]
+    found = [run for run in runs if state.policy_of(run) in wanted]
     if not found:
         st.info("No policy is chosen. Choose one in the sidebar.")
         st.stop()
@@ -80,7 +81,8 @@ def strips(found: list[Envelope], edited: Edited) -> None:
     marks = ", ".join(f"{verdicts.MARKS[each]} {words}" for each, words in verdicts.WORDS.items())
     st.caption(
         f"Marks: {marks}, "
-        f"{verdicts.CLAIMS[edited.asked]}. Bands join tested loads and claim nothing between them. "
+        f"{verdicts.CLAIMS[edited.asked]}. Only tested loads have a colour: a dotted line was not "
+        "tested, a dashed one was not tested either and has the edge in it. "
         "Choose a mark for its distributions."
     )
     for policy, changed in envelope.differences(found).items():
@@ -111,7 +113,7 @@ def _link_chosen(found: list[Envelope], points: list[dict[str, Any]]) -> None:
             icon=":material/arrow_forward:",
             query_params={
                 "study": each.run.study,
-                "policy": naming.policy_of(each.run),
+                "policy": state.policy_of(each.run),
                 "load": each.load_text,
             },
         )

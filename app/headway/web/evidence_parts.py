@@ -11,7 +11,7 @@ from headway.analyses.trace_mix import Unread
 from headway.figures import grids, mixes, text, verdicts
 from headway.model import Manifest, Selection, Stratum
 from headway.studies import Study
-from headway.web import judging, parts, state
+from headway.web import judging, links, parts, state
 from headway.web.objective import Edited
 
 _STATES = {
@@ -25,6 +25,12 @@ _CLASSES = {
     Stratum.PREFIX: "cold or warm prefix",
     Stratum.SEGMENT: "segment",
 }
+
+
+def check_link(judged: list[Judged]) -> None:
+    """Refuse a link to a run or a class that is not here, before anything is shown."""
+    links.demand("close", "run", [each.title for each in judged])
+    links.demand("class", "class", _CLASSES.values())
 
 
 def limits(selection: Selection, edited: Edited) -> None:

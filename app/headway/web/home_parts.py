@@ -16,21 +16,9 @@ from headway.web import envelope_parts, judging, parts, state
 
 
 def question(study: Study) -> None:
-    """Show what the study asks and what was declared before it was answered."""
+    """Show what the study asks."""
     if study.question:
         st.markdown(f"#### {state.escape(study.question)}")
-    if study.objective is None:
-        st.caption(
-            "No objective is declared: study.toml may hold one. Until then the picture shows the "
-            "share of offered requests that completed."
-        )
-        return
-    when = f", declared {study.declared_at}" if study.declared_at else ", date not recorded"
-    who = f" by {study.declared_by}" if study.declared_by else ""
-    st.markdown(
-        f"Objective: **{state.escape(parts.objective_text(study.objective))}**"
-        f"{state.escape(when + who)}"
-    )
 
 
 def verdict(selection: Selection, objective: Objective | None) -> list[Judged]:

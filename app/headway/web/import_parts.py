@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import polars as pl
 import streamlit as st
 
-from headway.analyses import accounting, naming
+from headway.analyses import accounting
 from headway.figures import text
 from headway.ingest.settings import Settings
 from headway.model import RunInfo, Selection, TokenCounter
@@ -230,11 +230,13 @@ def _titles(runs: Sequence[RunInfo]) -> dict[str, str]:
     selection = Selection(tuple(run.run_id for run in runs))
     spans = state.analysed(accounting.intervals, selection)
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
-    return naming.titles(runs, measured)
+    return state.titles(runs, measured)
 
 
 def _address(run: RunInfo) -> dict[str, str]:
-    return {"study": run.study, "run": run.run_id}
+    """Return what opens a run on Runs, which calls it by its title among all runs of its study."""
+    title = _titles(state.catalog().of_study(run.study))[run.run_id]
+    return {"study": run.study, "run": title}
 
 
 def _line(entry: Mapping[str, Any], titles: Mapping[str, str], batch: Batch) -> dict[str, str]:

@@ -5,8 +5,9 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from headway import sql
 from headway.errors import HeadwayError
-from headway.web import state
+from headway.web import links, state
 
 _PAGES = Path(__file__).parent / "pages"
 _ICON = Path(__file__).parent / "icon.png"
@@ -30,9 +31,18 @@ def run() -> None:
     """
     st.set_page_config(page_title="Headway", page_icon=str(_ICON), layout="wide")
     page = st.navigation([_page(*each) for each in _ENTRIES])
+    above = st.container()
     state.start_link()
     try:
-        page.run()
+        links.demand_page(title.lower() for title, _ in _ENTRIES)
+        with above:
+            state.warn_of_other_data()
+        with sql.recording():
+            page.run()
+    except links.WrongLinkError as error:
+        with above:
+            links.refuse(error, page)
+        st.stop()
     except HeadwayError as error:
         st.error(state.escape(str(error)))
         st.stop()

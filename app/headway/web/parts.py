@@ -48,7 +48,10 @@ def accounting(account: Account) -> None:
         st.error("✗ the rows do not add up to the requests offered")
     if account.n_inferred:
         inferred = text.count(account.n_inferred)
-        st.caption(f"{inferred} outcomes are inferred: the source does not state them")
+        one = account.n_inferred == 1
+        said = "outcome is" if one else "outcomes are"
+        it = "it" if one else "them"
+        st.caption(f"{inferred} {said} inferred: the source does not state {it}")
     with st.popover("What the outcomes mean"):
         for outcome in Outcome:
             st.markdown(f"**{text.outcome(outcome)}** {OUTCOME_MEANING[outcome]}")

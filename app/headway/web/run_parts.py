@@ -7,12 +7,12 @@ import polars as pl
 import streamlit as st
 
 from headway import sql
-from headway.analyses import accounting, distribution, naming, reconcile
+from headway.analyses import accounting, configurations, distribution, naming, reconcile
 from headway.analyses.accounting import Reason
 from headway.catalog import Catalog
 from headway.figures import text
 from headway.model import Metric, Outcome, RunInfo, Selection
-from headway.web import parts, state
+from headway.web import links, parts, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,13 @@ def rows(catalog: Catalog, run_ids: tuple[str, ...]) -> list[Row]:
     stall = _percentiles(catalog, selection, Metric.STALL, (0.99,))
     runs = [catalog.runs[run_id] for run_id in run_ids]
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
-    titles = naming.titles(runs, measured)
+    policies = configurations.names_of(catalog, runs)
+    titles = naming.titles(runs, measured, policies)
     return [
         Row(
             run_id=run.run_id,
             title=titles[run.run_id],
-            policy=naming.policy_of(run),
+            policy=policies[run.run_id],
             load=_load(run, measured.get(run.run_id)),
             n_offered=run.n_offered,
             completed=_completed(accounts[run.run_id]),
@@ -129,6 +130,7 @@ def table(found: list[Row]) -> None:
 def choose(found: list[Row]) -> Row:
     """Choose the run to open; it is in the address."""
     by_id = {row.run_id: row for row in found}
+    links.demand("run", "run", [row.title for row in found])
     chosen = st.selectbox(
         "Run",
         list(by_id),

@@ -8,7 +8,7 @@ import streamlit as st
 from headway.analyses import accounting, naming, overview
 from headway.model import Basis, Method, Origin, RunInfo, Selection, Window
 from headway.studies import Study
-from headway.web import state
+from headway.web import links, state
 
 _Choice = TypeVar("_Choice", Basis, Origin, Method)
 
@@ -48,7 +48,7 @@ def sidebar(study: Study) -> Chosen:
             origin=_choice("Latency counts from", _ORIGIN_WORDS, "origin"),
             method=_choice("Percentile", _METHOD_WORDS, "method"),
         )
-    titles = naming.titles(chosen, measured)
+    titles = state.titles(chosen, measured)
     load, names = naming.without_common_load(chosen, titles, measured)
     return Chosen(selection, titles, names, load, chosen)
 
@@ -61,11 +61,13 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
         if run.run_id in state.analysed(overview.default_runs, study.name)
     }
     loads = {run.run_id: naming.load_text(run.load, measured.get(run.run_id)) for run in runs}
-    policies = list(dict.fromkeys(naming.policy_of(run) for run in runs))
+    policies = list(dict.fromkeys(state.policy_of(run) for run in runs))
+    links.demand("policy", "policy", policies)
+    links.demand("load", "load", loads.values())
     wanted = st.sidebar.multiselect(
         "Policy",
         policies,
-        default=_first_view("policy", [naming.policy_of(run) for run in first.values()]),
+        default=_first_view("policy", [state.policy_of(run) for run in first.values()]),
         key="policy",
         bind="query-params",
         persist_state="session",
@@ -80,9 +82,7 @@ def _runs(study: Study, runs: list[RunInfo], measured: dict[str, float | None]) 
     )
     state.note("policy", *wanted)
     state.note("load", *offered)
-    found = [
-        run for run in runs if naming.policy_of(run) in wanted and loads[run.run_id] in offered
-    ]
+    found = [run for run in runs if state.policy_of(run) in wanted and loads[run.run_id] in offered]
     if not found:
         st.info(
             "No run has one of these policies at one of these loads. Choose both in the sidebar."
@@ -98,6 +98,8 @@ def _first_view(key: str, values: list[str]) -> list[str] | None:
 
 def _window() -> Window:
     """Ask for the window over scheduled times, in seconds; empty ends are each run's own."""
+    links.demand_number("from_s", "the start of the window")
+    links.demand_number("to_s", "the end of the window")
     left, right = st.columns(2)
     start = left.number_input(
         "Window from (s)",
@@ -133,6 +135,7 @@ def _microseconds(seconds: float | None) -> int | None:
 
 def _choice(label: str, words: dict[_Choice, str], key: str) -> _Choice:
     """Ask for one of a few words; the first is the default."""
+    links.demand(key, label.lower(), words.values())
     chosen = st.selectbox(
         label,
         list(words),

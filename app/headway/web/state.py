@@ -1,7 +1,7 @@
 """What pages share: the open catalog, cached analyses, the selection, and provenance."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -10,17 +10,21 @@ import streamlit as st
 
 from headway import catalog as catalogs
 from headway import sql
+from headway.analyses import configurations, naming
 from headway.catalog import Catalog, Stamp
 from headway.figures import text, theme
 from headway.model import RunInfo
 from headway.serving import PATHS_VARIABLE
 from headway.studies import Study
+from headway.web import links
 from headway.web import workspace as workspaces
 
 _SAMPLES = Path(__file__).parents[3] / "sample_data"
 
 _T = TypeVar("_T")
 _LINK = "link to this view"
+# Controls whose options are the runs and policies of one study.
+_OF_STUDY = ("policy", "load", "policies", "a", "b", "run", "close")
 # Relative to the entry script's folder, as Streamlit wants it.
 IMPORT_PAGE = str(Path(__file__).parent / "pages" / "import.py")
 
@@ -71,7 +75,7 @@ def _analysed(
     _args: tuple[Any, ...],
     _catalog: Catalog,
 ) -> Any:
-    return _analysis(_catalog, *_args)
+    return _recorded(_analysis, _args, _catalog)
 
 
 @st.cache_data(max_entries=256, scope="session", show_spinner=False)
@@ -81,7 +85,16 @@ def _analysed_here(
     _args: tuple[Any, ...],
     _catalog: Catalog,
 ) -> Any:
-    return _analysis(_catalog, *_args)
+    return _recorded(_analysis, _args, _catalog)
+
+
+def _recorded(
+    analysis: Callable[..., Any], args: tuple[Any, ...], opened: Catalog
+) -> tuple[Any, tuple[str, ...]]:
+    """Return a result with the names of the queries it rests on, to be cached together."""
+    with sql.recording() as names:
+        result = analysis(opened, *args)
+    return result, tuple(names)
 
 
 def analysed(analysis: Callable[..., _T], *args: Any) -> _T:
@@ -93,7 +106,9 @@ def analysed(analysis: Callable[..., _T], *args: Any) -> _T:
     opened = catalog()
     key = f"{opened.digest} {analysis.__module__}.{analysis.__qualname__} {args!r}"
     remembered = _analysed_here if _brought() else _analysed
-    result: _T = remembered(key, analysis, args, opened)
+    result: _T
+    result, queries = remembered(key, analysis, args, opened)
+    sql.note(queries)
     return result
 
 
@@ -133,9 +148,11 @@ def study() -> Study:
     require_runs()
     opened = catalog()
     names = sorted(opened.studies)
+    links.demand("study", "study", names)
     chosen = st.sidebar.selectbox(
         "Study",
         names,
+        on_change=_forget_choices,
         key="study",
         bind="query-params",
         persist_state="session",
@@ -144,22 +161,50 @@ def study() -> Study:
     return opened.studies[chosen]
 
 
+def _forget_choices() -> None:
+    """Forget which runs were chosen: another study has other ones."""
+    for key in _OF_STUDY:
+        st.session_state.pop(key, None)
+
+
+def policy_of(run: RunInfo) -> str:
+    """Return what a run's configuration is called."""
+    return configurations.name_of(catalog(), run)
+
+
+def titles(runs: Sequence[RunInfo], measured_rps: Mapping[str, float | None]) -> dict[str, str]:
+    """Return a different name for every run."""
+    return naming.titles(runs, measured_rps, configurations.names_of(catalog(), runs))
+
+
 def runs_of(chosen: Study) -> list[RunInfo]:
     """Return the runs of a study in reading order."""
     return catalog().of_study(chosen.name)
 
 
-def provenance(*queries: str) -> None:
-    """Show where the numbers above come from: the queries' text, the data, and a link."""
+def provenance() -> None:
+    """Show where the numbers above come from: the queries that made them, and a link."""
     opened = catalog()
+    queries = sql.recorded()
     left, right = st.columns([5, 1], vertical_alignment="center")
-    with left.expander(f"Query behind these numbers: {', '.join(queries)}"):
+    title = "The query" if len(queries) == 1 else f"The {len(queries)} queries"
+    with left.expander(f"{title} behind these numbers"):
         for name in queries:
+            st.caption(f"`{name}`")
             st.code(sql.load(name).text, "sql")
     with right.popover("Link to this view", width="stretch"):
-        st.markdown("This address shows the same view of the same data:")
+        st.markdown(_who_can_open())
         st.code(_link(opened.digest), None, wrap_lines=True)
-    _warn_of_other_data(opened.digest)
+
+
+def _who_can_open() -> str:
+    """Say whom the link shows this view: what a session has brought, nobody else has."""
+    if not _brought():
+        return "This address shows the same view of the same data:"
+    return (
+        "**Only this browser session has the imported runs.** Whoever opens this address elsewhere "
+        "is told that they are missing. Send the run files too: the Import page downloads them."
+    )
 
 
 def start_link() -> None:
@@ -184,10 +229,12 @@ def _link(digest: str) -> str:
     return f"{base}?{'&'.join([*pairs, f'data={digest}'])}"
 
 
-def _warn_of_other_data(digest: str) -> None:
+def warn_of_other_data() -> None:
+    """Say, before any number, that a link was made from other data than these."""
     linked = st.query_params.get("data")
-    if linked and linked != digest:
-        st.warning(
-            f"This link was made from other data (digest {escape(linked)}; here {digest}): the "
-            "numbers may differ from those it was meant to show."
+    if linked and linked != (digest := catalog().digest):
+        st.error(
+            f"This link was made from other data (digest {escape(linked)}; here {digest}). The "
+            "numbers below are not those that it was meant to show.",
+            icon=":material/difference:",
         )

@@ -7,7 +7,7 @@ when the session ends.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import streamlit as st
 
-from headway import record
+from headway import ingest, record
 from headway.importers import mapped
 from headway.ingest import apart
 from headway.ingest.apart import Apart
@@ -87,6 +87,14 @@ class Workspace:
     def scratch(self) -> Path:
         """Return the name of a new folder for a task's temporary files."""
         return self.folder / "scratch" / uuid4().hex
+
+    def set_policy(self, policy: str, run_ids: Sequence[str]) -> None:
+        """State the policy of runs of the session; their ids and rows stay.
+
+        Run files are Headway's own, checked as they were written: they are read in this process.
+        """
+        files = [path for path in self.run_files() if path.stem in run_ids]
+        ingest.import_paths(files, self.library, Settings(policy=policy))
 
     def remove(self, run_id: str) -> None:
         """Remove a run of the session and its companions."""

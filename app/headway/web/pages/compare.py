@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from headway.web import compare_parts, run_order, state
+from headway.web import compare_parts, compare_tables, objective, run_order, state
 
 study = state.study()
-question = compare_parts.ask(study)
+limits = objective.in_force(study)
+question = compare_parts.ask(study, limits)
 found = compare_parts.compared(question)
 
-compare_parts.answer(found)
+compare_parts.answer(found, study)
 left, right = st.columns([2, 3], gap="large")
 with left:
     compare_parts.transitions(found)
@@ -18,10 +19,10 @@ compare_parts.cell(found)
 compare_parts.classes(found)
 left, right = st.columns([1, 1], gap="large")
 with left:
-    compare_parts.scorecard(found)
+    compare_tables.scorecard(found)
 with right:
-    compare_parts.changed(found)
-compare_parts.tests(found)
+    compare_tables.changed(found)
+compare_tables.tests(found)
 run_order.table(found)
 compare_parts.requests(found)
-state.provenance("comparison/pairs", "workload/plan", "distribution/ecdf")
+state.provenance()

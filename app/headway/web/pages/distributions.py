@@ -6,10 +6,11 @@ import streamlit as st
 
 from headway.analyses import distribution
 from headway.model import Basis, Metric
-from headway.web import distribution_parts, selection, state
+from headway.web import distribution_parts, objective, selection, state
 
 study = state.study()
 chosen = selection.sidebar(study)
+limits = objective.in_force(study)
 answer = st.container()
 metric, view, stratum = distribution_parts.controls()
 picked = replace(chosen.selection, stratum=stratum)
@@ -21,8 +22,9 @@ points = state.analysed(distribution.curve, picked, metric)
 
 with answer:
     distribution_parts.headline(chosen, picked, metric, described)
-distribution_parts.chart(chosen, picked, metric, view, points, study.objective)
+    objective.header(study, limits)
+distribution_parts.chart(chosen, picked, metric, view, points, limits)
 distribution_parts.percentiles(chosen, picked, metric, described)
 distribution_parts.still_waiting(chosen, picked, metric)
 distribution_parts.worst(chosen, picked, metric)
-state.provenance("distribution/percentiles", "distribution/ecdf", "distribution/worst")
+state.provenance()

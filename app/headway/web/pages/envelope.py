@@ -7,14 +7,16 @@ from headway.web import envelope_parts, evidence_parts, judging, objective, stat
 
 study = state.study()
 runs = envelope_parts.choose(state.runs_of(study))
-envelope_parts.title(study)
 answer = st.container()
 edited = objective.editor(study)
 selection = Selection(tuple(run.run_id for run in runs))
 judged = judging.judged(selection, edited.objective)
+evidence_parts.check_link(judged)
 found = judging.envelopes(selection, edited.objective, edited.asked)
 
 with answer:
+    envelope_parts.title(study)
+    objective.header(study, edited.objective)
     envelope_parts.sentences(found, edited.asked)
 envelope_parts.strips(found, edited)
 envelope_parts.throughput(selection, edited)
@@ -28,4 +30,4 @@ evidence_parts.review(selection, edited, study)
 evidence_parts.traffic(selection, study)
 evidence_parts.sensitivity(judged, selection, edited)
 evidence_parts.by_class(selection, edited)
-state.provenance("acceptance/blocks", "acceptance/requests", "workload/plan", "workload/offered")
+state.provenance()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from headway.web import import_parts, mapping_parts, workspace
+from headway.web import import_parts, mapping_parts, policy_parts, workspace
 
 here = workspace.open_workspace()
 
@@ -12,5 +12,6 @@ import_parts.bring(here)
 import_parts.under_way(here)
 for batch in reversed(here.batches):
     import_parts.outcome(batch)
+    policy_parts.proposals(here, batch)
     mapping_parts.editor(here, batch)
 import_parts.kept(here)

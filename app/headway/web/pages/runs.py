@@ -42,4 +42,4 @@ with left:
     run_parts.manifest(run)
 with right:
     run_parts.server_state(run)
-state.provenance("distribution/percentiles", "accounting/outcomes", "state/peaks")
+state.provenance()
