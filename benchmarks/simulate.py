@@ -114,6 +114,8 @@ def largest_effects(met: Booleans, share: float) -> dict[int, float]:
     total = np.cumsum(np.pad(met, ((0, 0), (1, 0))), axis=1, dtype=np.int64)
     effects = {}
     for window in WINDOWS:
+        if window > met.shape[1]:
+            break
         starts = np.arange(0, met.shape[1] - window + 1, window)
         means = (total[:, starts + window] - total[:, starts]) / window
         effects[window] = float(np.mean((means - share) ** 2) * window / (share * (1 - share)))
@@ -126,10 +128,10 @@ def learn(place: int, seed: int = SEED) -> Known:
     limits: dict[float, tuple[float, ...]] = {}
     clustering: dict[tuple[float, int], float] = {}
     percentiles: dict[float, float] = {}
-    runs = made(of, rng(place, 0, 0, seed), LONG_ROWS, N_LONG, 0.5) if of.is_server else None
+    runs = made(of, rng(place, 0, 0, seed), LONG_ROWS, of.n_long, 0.5) if of.is_server else None
     for share in SHARES:
         if runs is None:
-            one = made(of, rng(place, 0, 0, seed), LONG_ROWS, N_LONG, share)
+            one = made(of, rng(place, 0, 0, seed), LONG_ROWS, of.n_long, share)
             limits[share] = (float(np.finfo(float).max),)
             met, true_share = meets(one.metrics, limits[share]), share
         else:
