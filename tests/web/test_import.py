@@ -11,8 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headway import record
-from headway.importers import mapped
-from headway.importers.source import Source
 from headway.ingest.settings import Settings
 from headway.web.workspace import Workspace, safe_name
 from pages import ROOT, SAMPLES, Open, words
@@ -234,23 +232,19 @@ def test_a_workspace_leaves_nothing_behind(tmp_path: Path) -> None:
     assert here.job.state.is_over
 
 
-def test_a_table_that_fits_a_known_mapping_only_needs_a_click(open_page: Open) -> None:
-    """Nothing was edited, so that the run names the very mapping that comes with Headway."""
+def test_a_table_that_one_built_in_mapping_fits_is_read_at_once(open_page: Open) -> None:
     real = FIXTURES / "mapped" / "real" / "guidellm-faults.json.gz"
-    app = bring(open_page("import"), upload(real))
-    assert "mapping **guidellm**" in app.success[0].value
-    (button,) = [each for each in app.button if each.label == "Import with this mapping"]
-    button.click().run()
-    said = words(until_over(app))
+    app = until_over(bring(open_page("import"), upload(real)))
+    said = words(app)
     assert "1 run imported from 1 file" in said
-    (path,) = app.session_state["drafts"]
-    library = Path(path).parents[2] / "library"
-    (run_file,) = (each for each in library.glob("*/*") if record.is_run_file(each))
-    info = record.read_info(run_file)
-    assert info.mapping == "guidellm"
-    known = next(each for each in mapped.listed(None)[0] if each.name == "guidellm")
-    (direct,) = mapped.apply(Source.open(real), known.mapping)
-    assert info.mapping_sha256 == direct.info.mapping_sha256
+    assert "through the mapping guidellm" in said
+    assert "Import with this mapping" not in [each.label for each in app.button]
+
+
+def test_a_table_that_fits_and_leaves_something_open_is_named(open_page: Open) -> None:
+    real = FIXTURES / "mapped" / "real" / "evalscope.db"
+    app = until_over(bring(open_page("import"), upload(real)))
+    assert "mapping **evalscope**" in app.success[0].value
 
 
 def test_an_import_under_way_shows_how_far_it_is_and_can_be_cancelled(

@@ -21,6 +21,7 @@ FINDINGS = (
     "no_time_zone",
     "rows_surplus",
     "rows_missing",
+    "rows_sampled",
 )
 REFUSALS = (
     "unknown_status",
