@@ -45,15 +45,7 @@ def outcome_word(outcome: Outcome | None) -> str:
 def transitions(found: Sequence[Transition], look: theme.Look) -> Figure:
     """Draw the outcomes of A against those of B, every offered request in one cell."""
     order = [outcome_word(outcome) for outcome in (*Outcome, None)]
-    rows = pl.DataFrame(
-        {
-            "a": [outcome_word(each.a) for each in found],
-            "b": [outcome_word(each.b) for each in found],
-            "n": [each.n for each in found],
-            "label": [f"{each.n:,}" for each in found],
-            "kind": [_kind(each) for each in found],
-        }
-    )
+    rows = _transition_rows(found)
     # Names of outcomes are too wide to stand side by side above more than a few cells.
     angle = 0 if rows["b"].n_unique() <= 3 else -40
     above = alt.Axis(labelAngle=angle, labelOverlap=False, orient="top")
@@ -83,6 +75,18 @@ def transitions(found: Sequence[Transition], look: theme.Look) -> Figure:
     labels = base.mark_text(fontSize=15, fontWeight="bold", color=look.ink).encode(text="label:N")
     height = _AROUND + (30 if angle else 0) + 52 * rows["a"].n_unique()
     return alt.layer(cells, labels).properties(height=height)
+
+
+def _transition_rows(found: Sequence[Transition]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "a": [outcome_word(each.a) for each in found],
+            "b": [outcome_word(each.b) for each in found],
+            "n": [each.n for each in found],
+            "label": [f"{each.n:,}" for each in found],
+            "kind": [_kind(each) for each in found],
+        }
+    )
 
 
 def _kind(each: Transition) -> str:
@@ -188,22 +192,7 @@ def _value(value_ms: float | None) -> str:
 
 def classes(found: Sequence[ClassRow], look: theme.Look) -> Figure:
     """Draw who gains and who pays: a cell per class and metric, with its median change."""
-    loses = any(each.paired.n_lost or each.paired.n_gained for each in found)
-    rows = pl.DataFrame(
-        {
-            "label": [each.label for each in found],
-            "order": [each.order for each in found],
-            "metric": [_NAMES[each.metric] for each in found],
-            "balance": [_BALANCE[each.balance][0] for each in found],
-            "text": [_class_text(each, loses=loses) for each in found],
-            "n": [
-                f"{each.paired.n_better:,} better, {each.paired.n_worse:,} worse of "
-                f"{each.paired.n:,}; {each.paired.n_both:,} completed on both sides, "
-                f"{each.paired.n_lost:,} in A only, {each.paired.n_gained:,} in B only"
-                for each in found
-            ],
-        }
-    )
+    rows = _class_rows(found)
     names = dict.fromkeys(_NAMES[each.metric] for each in found)
     base = alt.Chart(rows).encode(
         x=alt.X(
@@ -230,6 +219,25 @@ def classes(found: Sequence[ClassRow], look: theme.Look) -> Figure:
     ).encode(text="text:N")
     height = _AROUND + (12 + _LINE * n_lines) * rows["label"].n_unique()
     return alt.layer(cells, labels).properties(height=height)
+
+
+def _class_rows(found: Sequence[ClassRow]) -> pl.DataFrame:
+    loses = any(each.paired.n_lost or each.paired.n_gained for each in found)
+    return pl.DataFrame(
+        {
+            "label": [each.label for each in found],
+            "order": [each.order for each in found],
+            "metric": [_NAMES[each.metric] for each in found],
+            "balance": [_BALANCE[each.balance][0] for each in found],
+            "text": [_class_text(each, loses=loses) for each in found],
+            "n": [
+                f"{each.paired.n_better:,} better, {each.paired.n_worse:,} worse of "
+                f"{each.paired.n:,}; {each.paired.n_both:,} completed on both sides, "
+                f"{each.paired.n_lost:,} in A only, {each.paired.n_gained:,} in B only"
+                for each in found
+            ],
+        }
+    )
 
 
 def _class_text(each: ClassRow, *, loses: bool) -> str:

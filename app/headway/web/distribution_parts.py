@@ -11,7 +11,7 @@ from headway.analyses.definitions import DEFINITIONS
 from headway.analyses.distribution import Description
 from headway.figures import distribution as figures
 from headway.figures import sentences, text, theme
-from headway.model import Basis, Metric, Objective, Origin, Selection, Stratum
+from headway.model import Basis, Metric, Objective, Origin, RunInfo, Selection, Stratum
 from headway.web import links, parts, state
 from headway.web.selection import Chosen
 
@@ -114,10 +114,7 @@ def chart(
         )
         st.info("No value to draw: the table below says why for each run.")
         return
-    series = [
-        theme.Series(run.run_id, chosen.titles[run.run_id], state.policy_of(run))
-        for run in chosen.runs
-    ]
+    series = [_series(chosen, run) for run in chosen.runs]
     draw = figures.ecdf if view == "ECDF" else figures.tail
     origins = {
         span.origin_used for span in state.analysed(accounting.intervals, selection).values()
@@ -138,6 +135,10 @@ def chart(
         key="distribution",
         alt=f"{labels.metric} by share of {labels.population}",
     )
+
+
+def _series(chosen: Chosen, run: RunInfo) -> theme.Series:
+    return theme.Series(run.run_id, chosen.titles[run.run_id], state.policy_of(run))
 
 
 def _origin(metric: Metric, origins: set[str]) -> str:

@@ -24,9 +24,10 @@ def proposals(here: Workspace, batch: Batch) -> None:
     )
     names = [_name(each, f"{batch.folder.name}-{place}") for place, each in enumerate(found)]
     if st.button("Set these policies", key=f"policies-{batch.folder.name}", type="primary"):
-        for each, name in zip(found, names, strict=True):
-            if name:
-                here.set_policy(name, each["run_ids"])
+        with st.spinner("Setting the policies …"):
+            for each, name in zip(found, names, strict=True):
+                if name:
+                    here.set_policy(name, each["run_ids"])
         st.rerun()
 
 
