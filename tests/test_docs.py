@@ -9,6 +9,7 @@ import click
 import pyarrow as pa
 import pytest
 
+from commands import headway
 from headway import cli, record, sql
 from headway.model import Basis, Load, Manifest, Metric, Outcome, RunInfo, Status, Stratum
 
@@ -111,3 +112,21 @@ def test_the_metadata_and_the_version_are_documented() -> None:
     assert f"row groups of {record.ROW_GROUP_REQUESTS:,} requests" in FORMATS
     for key in ("headway.run", "headway.generation"):
         assert f"`{key}`" in FORMATS
+
+
+def test_the_readmes_way_from_two_configurations_to_a_gate(tmp_path: Path) -> None:
+    """The commands are run as they are printed, with another library; the comment says the exit."""
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    block = readme.split("### Two configurations")[1].split("```sh\n")[1].split("```")[0]
+    lines = [line for line in block.splitlines() if line.startswith(".venv/bin/headway ")]
+    tried = [line for line in lines if " serve " not in line]
+    assert [line.split()[1] for line in tried] == ["import", "import", "verdict", "verdict", "diff"]
+    results = DOCS.parent / "sample_data" / "raw" / "two-configurations"
+    for line in tried:
+        said, _, comment = line.partition("#")
+        words: list[str | Path] = []
+        for word in said.split()[1:]:
+            name = word.removeprefix("$RESULTS/")
+            words += sorted(results.glob(name)) if name != word else [word]
+        words[words.index("--library") + 1] = tmp_path
+        headway(*words, exit_code=int(comment.split()[-1]) if comment else 0)

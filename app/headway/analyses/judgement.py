@@ -99,6 +99,17 @@ def matching(catalog: Catalog, question: Question) -> list[RunInfo]:
     ]
 
 
+def at_loads(catalog: Catalog, question: Question) -> list[RunInfo]:
+    """Return the matching runs at the loads that a question asks for."""
+    runs = matching(catalog, question)
+    measured = _measured(catalog, question.selection(runs))
+    return [
+        run
+        for run in runs
+        if _is_asked(question, naming.axis_of(run, measured.get(run.run_id)))
+    ]
+
+
 def demand(catalog: Catalog, question: Question) -> None:
     """Refuse a question that selects nothing.
 
@@ -118,12 +129,9 @@ def demand(catalog: Catalog, question: Question) -> None:
         if not known:
             raise MisuseError("there is no run to judge; import results first: headway import PATH")
         raise MisuseError(f"there is no policy {question.policy!r}; there are: {', '.join(known)}")
-    selection = question.selection(runs)
-    measured = _measured(catalog, selection)
-    places = [naming.axis_of(run, measured.get(run.run_id)) for run in runs]
-    if any(_is_asked(question, x) for x in places):
+    if at_loads(catalog, question):
         return
-    loads = _loads(catalog, selection, measured)
+    loads = _loads(catalog, question.selection(runs))
     if question.load is not None:
         raise MisuseError(f"no run is at load {question.load:.10g}; there are: {loads}")
     raise MisuseError(f"no run is at a load up to {question.up_to:.10g}; there are: {loads}")
@@ -134,8 +142,9 @@ def _measured(catalog: Catalog, selection: Selection) -> dict[str, float | None]
     return {run_id: span.measured_rps for run_id, span in spans.items()}
 
 
-def _loads(catalog: Catalog, selection: Selection, measured: dict[str, float | None]) -> str:
+def _loads(catalog: Catalog, selection: Selection) -> str:
     """Return the loads of runs, so that each can be typed again."""
+    measured = _measured(catalog, selection)
     found: dict[str, set[float]] = {}
     for run_id in selection.run_ids:
         run = catalog.runs[run_id]

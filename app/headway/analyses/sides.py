@@ -71,7 +71,7 @@ def named(catalog: Catalog, name: str, load: float | None, study: str | None) ->
         return of_runs(catalog, (name,))
     question = judgement.Question(Objective(), study=study, policy=name, load=load)
     _demand(catalog, name, question)
-    found = every(catalog, [run.run_id for run in judgement.matching(catalog, question)])
+    found = every(catalog, [run.run_id for run in judgement.at_loads(catalog, question)])
     whole = [side for side in found if side.run.time_limit_s is None]
     chosen = whole or found
     if len(chosen) > 1:

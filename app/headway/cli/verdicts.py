@@ -144,7 +144,7 @@ def _print_answer(answer: Answer, declared: Objective | None) -> None:
         click.echo(printable(line))
     click.echo(f"\n{table([answers.row(each) for each in answer.judged])}")
     for line in answers.acceptances(answer):
-        click.echo(printable(f"\nAccepted: {line}."))
+        click.echo(f"\n{printable(f'Accepted: {line}.')}")
     for title, reasons, settled in answers.doubts(answer):
         click.echo(f"\n{printable(title)}: not enough evidence")
         for reason in reasons:
