@@ -44,7 +44,7 @@ def test_every_line_of_the_sample_study_has_an_answer(study: Catalog) -> None:
     assert len(found) == 13
     assert all(line.found and line.page for line in found.values())
     answers = {name: line.state for name, line in found.items()}
-    assert answers["three replicates, or a deterministic simulator"] is PASSES
+    assert answers["enough replicates, or a deterministic simulator"] is PASSES
     assert answers["loads on both sides of the limit"] is PASSES
     assert answers["requests accounted for"] is PASSES
     assert answers["steady runs"] is FAILS
@@ -84,9 +84,9 @@ def test_a_limit_needs_a_rejected_load_above_it(tmp_path: Path) -> None:
 
 def test_a_single_run_lacks_replicates(tmp_path: Path) -> None:
     line = review(open_runs(tmp_path, at(1, 20), at(2, 20)))[
-        "three replicates, or a deterministic simulator"
+        "enough replicates, or a deterministic simulator"
     ]
-    assert (line.state, line.found) == (FAILS, "2 of 2 loads have fewer than 3")
+    assert (line.state, line.found) == (FAILS, "2 of 2 loads have fewer than the 5 that show enough")
 
 
 def test_short_runs_leave_steadiness_open(tmp_path: Path) -> None:

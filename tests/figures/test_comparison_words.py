@@ -249,6 +249,6 @@ def test_discordant_pairs_speak_for_these_runs_alone(study: Catalog) -> None:
     a, b = run_of(study, "vllm", 4), run_of(study, "sarathi", 4)
     found = between(study, a, b, objective=Objective(ttft_ms=2000, stall_ms=100))
     assert [comparison_words.discordant(each) for each in found.discordant] == [
-        "completed in A only 0, in B only 0 (McNemar p = 1.00, these runs alone)",
-        "met the objective in A only 0, in B only 426 (McNemar p < 0.0001, these runs alone)",
+        "completed in A only 0, in B only 0",
+        "met the objective in A only 0, in B only 426",
     ]

@@ -64,6 +64,7 @@ def test_the_sample_study_in_one_sentence(study: Catalog) -> None:
 def test_the_claim_is_named_and_never_blurred(study: Catalog) -> None:
     traffic = said(study, Asked.TRAFFIC, STALL)
     assert traffic.startswith("For traffic like this: sarathi carries up to 2 req/s")
+    assert "up to 2 req/s, if no spell of common trouble holds more than 6 requests" in traffic
     assert "not enough evidence at 3, 4 and 6 req/s" in traffic
     assert said(study, Asked.RUN, STALL).startswith("In this run: ")
 
@@ -102,7 +103,7 @@ def test_no_run_is_no_verdict() -> None:
 
 
 def test_policies_come_with_their_verdict(study: Catalog) -> None:
-    found = verdicts.policy_sentences(envelopes(study, Asked.WORKLOAD, STALL))
+    found = verdicts.policy_sentences(envelopes(study, Asked.WORKLOAD, STALL), Asked.WORKLOAD)
     assert found[0][1] is Verdict.ACCEPTED
     assert {verdict for _, verdict in found[1:]} == {Verdict.REJECTED}
 

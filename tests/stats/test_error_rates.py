@@ -202,9 +202,7 @@ def within_noise(found: float, known: float, repeats: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1, 3])
 def test_the_published_rates_still_hold(simulation: ModuleType, place: int) -> None:
-    known = {
-        (rate.traffic, rate.n, rate.target): rate for rate in error_rates.traffic()
-    }
+    known = {(rate.traffic, rate.n, rate.target): rate for rate in error_rates.traffic()}
     for row in simulation.simulate(place, 60)["traffic"]:
         rate = known[row["traffic"], row["n"], row["target"]]
         for name in ("false_accept", "false_reject", "naive_false_accept"):
@@ -230,9 +228,7 @@ def test_lateness_in_issuing_a_plan_leaves_the_rule_at_its_level() -> None:
     repeats = 250
     for each in lateness.simulate(repeats):
         line = next(
-            line
-            for line in table.splitlines()
-            if line.startswith(f"| {each.load:g} | {each.late}")
+            line for line in table.splitlines() if line.startswith(f"| {each.load:g} | {each.late}")
         )
         _, _, _, _, _, *rest = (cell.strip() for cell in line.split("|"))
         assert max(float(rate) for rate in rest[:3]) <= 0.07

@@ -477,7 +477,7 @@ def test_at_99_per_cent_no_load_is_accepted_for_traffic(open_page: Open) -> None
 def test_the_review_says_what_the_study_lacks(open_page: Open) -> None:
     said = words(open_page("envelope"))
     assert "every manifest field,✗ fails" in said
-    assert '"three replicates, or a deterministic simulator",✓ passes' in said
+    assert '"enough replicates, or a deterministic simulator",✓ passes' in said
     assert "cold and warm-prefix requests,? not recorded" in said
 
 
@@ -581,7 +581,8 @@ def test_lost_requests_stand_before_every_latency(open_page: Open, tmp_path: Pat
     write(make_run(shed, "r1", policy="r1"), tmp_path)
     said = words(open_page("compare", tmp_path, a="r0 · 5 req/s", b="r1 · 5 req/s"))
     assert "completed 40 of 40 → 28 of 40 (12 rejected)" in said
-    assert "completed in A only 12, in B only 0 (McNemar p = 0.000488" in said
+    assert "completed in A only 12, in B only 0 " in said
+    assert "McNemar" not in said
     assert "28 of 40 delivered on both sides; 12 delivered in A only" in said
 
 

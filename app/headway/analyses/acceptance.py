@@ -68,7 +68,8 @@ class Judged:
 
     `counts` are those of each run and `in_each` says whether it met the objective. `attained` is
     the mean over the runs, each with one vote. `repeats` is None for a simulator, whose runs
-    repeat themselves exactly. `effective` and `reach` are None where an arrival is unknown. `pace` is the busiest of the set and `slip` the worst.
+    repeat themselves exactly. `effective` and `reach` are None where an arrival is unknown.
+    `pace` is the busiest of the set and `slip` the worst.
     `made` says in which sessions the runs were made; None where one of them does not say.
     `origin_used` is where latencies count from: scheduled, sent or none. `elsewise` are the
     verdicts from the other origin, where they differ.

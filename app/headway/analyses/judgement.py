@@ -104,9 +104,7 @@ def at_loads(catalog: Catalog, question: Question) -> list[RunInfo]:
     runs = matching(catalog, question)
     measured = _measured(catalog, question.selection(runs))
     return [
-        run
-        for run in runs
-        if _is_asked(question, naming.axis_of(run, measured.get(run.run_id)))
+        run for run in runs if _is_asked(question, naming.axis_of(run, measured.get(run.run_id)))
     ]
 
 

@@ -4,7 +4,7 @@ from headway.analyses.acceptance import Asked, Judged, Verdicts
 from headway.analyses.sessions import Session
 from headway.analyses.settlement import Remedy, Settlement, settlement
 from headway.figures import text
-from headway.figures.verdicts import CLAIMS, IN_RUN_MARKS, WORDS, met, missed_by
+from headway.figures.verdicts import CLAIMS, IN_RUN_MARKS, WORDS, met, missed_by, premise
 from headway.model import Objective
 from headway.stats.intervals import smallest_n
 from headway.stats.reach import ACCEPT_LEVEL
@@ -150,17 +150,6 @@ def _bounds(judged: Judged) -> str:
     if claim.low is None or claim.high is None:
         return "no bounds"
     return f"between {text.share(claim.low)} and {text.share(claim.high)} of requests"
-
-
-def premise(judged: Judged) -> str:
-    """Return the premise of an acceptance for traffic: how long common trouble may last."""
-    if judged.reach is None:
-        return "without a known reach"
-    n = int(judged.reach.requests)
-    seconds = judged.reach.seconds
-    lasts = "" if seconds is None else f" ({text.duration(seconds * 1000)})"
-    requests = "request" if n == 1 else "requests"
-    return f"if no spell of common trouble holds more than {n:,} {requests}{lasts}"
 
 
 def _too_few(judged: Judged, objective: Objective) -> str:

@@ -45,11 +45,11 @@ def sentence(found: Sequence[Envelope], asked: Asked) -> str:
     carried = []
     for each in found:
         if each.bracket.last_accepted is not None:
-            carried.append(f"{each.line} {_carried(each, 1)}")
+            carried.append(f"{each.line} {_carried(each, asked, 1)}")
         else:
             grouped.setdefault(_not_carried(each, 1), []).append(each.line)
     nothing = [] if any(each.has_accepted for each in found) else [_nothing(found)]
-    others = [_of_lines(lines, _first(found, lines)) for lines in grouped.values()]
+    others = [_of_lines(lines, _first(found, lines), asked) for lines in grouped.values()]
     name = claim_name(asked, [judged for each in found for judged in each.judged])
     return f"{name.capitalize()}: {' '.join([*nothing, *carried, *others])}"
 
@@ -58,10 +58,11 @@ def _first(found: Sequence[Envelope], lines: Sequence[str]) -> Envelope:
     return next(each for each in found if each.line == lines[0])
 
 
-def _of_lines(lines: Sequence[str], each: Envelope) -> str:
+def _of_lines(lines: Sequence[str], each: Envelope, asked: Asked) -> str:
     """Return what several configurations have in common, with the verb for their number."""
     accepted = each.bracket.last_accepted is not None
-    words = _carried(each, len(lines)) if accepted else _not_carried(each, len(lines))
+    n = len(lines)
+    words = _carried(each, asked, n) if accepted else _not_carried(each, n)
     return f"{text.listed(lines)} {words}"
 
 
@@ -71,12 +72,12 @@ def _nothing(found: Sequence[Envelope]) -> str:
     return f"No load tested {'is acceptable' if rejected else 'can be accepted'}."
 
 
-def policy_sentences(found: Sequence[Envelope]) -> list[tuple[str, Verdict]]:
+def policy_sentences(found: Sequence[Envelope], asked: Asked) -> list[tuple[str, Verdict]]:
     """Return one sentence per group of configurations that fare alike, with its verdict."""
     grouped: dict[tuple[str, Verdict], list[str]] = {}
     for each in found:
         accepted = each.bracket.last_accepted is not None
-        words = _carried(each, 1) if accepted else _not_carried(each, 1)
+        words = _carried(each, asked, 1) if accepted else _not_carried(each, 1)
         verdict = Verdict.ACCEPTED if each.has_accepted else Verdict.REJECTED
         if not accepted and not _all_rejected(each):
             verdict = Verdict.UNDECIDED
@@ -84,7 +85,7 @@ def policy_sentences(found: Sequence[Envelope]) -> list[tuple[str, Verdict]]:
     order = list(Verdict)
     return sorted(
         (
-            (_of_lines(lines, _first(found, lines)), verdict)
+            (_of_lines(lines, _first(found, lines), asked), verdict)
             for (_, verdict), lines in grouped.items()
         ),
         key=lambda each: order.index(each[1]),
@@ -95,10 +96,10 @@ def _verb(one: str, more: str, n_lines: int) -> str:
     return one if n_lines == 1 else more
 
 
-def _carried(each: Envelope, n_lines: int) -> str:
+def _carried(each: Envelope, asked: Asked, n_lines: int) -> str:
     bracket = each.bracket
     carries = _verb("carries", "carry", n_lines)
-    words = f"{carries} up to {load(each, bracket.last_accepted)}"
+    words = f"{carries} up to {load(each, bracket.last_accepted)}{_rests_on(each, asked)}"
     if bracket.first_rejected is None:
         words += "; no load tested was rejected"
     else:
@@ -110,6 +111,20 @@ def _carried(each: Envelope, n_lines: int) -> str:
     if bracket.band:
         words += f"; not enough evidence at {_loads(each, bracket.band)}{_only_met(each)}"
     return f"{words}."
+
+
+def _rests_on(each: Envelope, asked: Asked) -> str:
+    """Return the evidence behind the last accepted load: its premise, or what its runs show."""
+    accepted = each.at(each.bracket.last_accepted)
+    if not accepted:
+        return ""
+    of = accepted[0].repeats
+    if asked is Asked.TRAFFIC:
+        return f", {premise(accepted[0])}"
+    if asked is Asked.WORKLOAD and of is not None:
+        runs = f"{of.n_met:,} of {of.n_runs:,} runs met"
+        return f" ({runs}: at least {text.share(of.low)} of such runs would)"
+    return ""
 
 
 def _only_met(each: Envelope) -> str:
@@ -146,6 +161,17 @@ def met(judged: Judged) -> str:
         return f"{judged.n_met:,} of {judged.n_offered:,} requests met"
     worst = f"the worst {judged.worst.n_met:,} of {judged.worst.n_offered:,} requests"
     return f"{judged.n_runs_met:,} of {len(judged.counts):,} runs met; {worst}"
+
+
+def premise(judged: Judged) -> str:
+    """Return the premise of an acceptance for traffic: how long common trouble may last."""
+    if judged.reach is None:
+        return "without a known reach"
+    n = int(judged.reach.requests)
+    seconds = judged.reach.seconds
+    lasts = "" if seconds is None else f" ({text.duration(seconds * 1000)})"
+    requests = "request" if n == 1 else "requests"
+    return f"if no spell of common trouble holds more than {n:,} {requests}{lasts}"
 
 
 def missed_by(judged: Judged) -> str | None:

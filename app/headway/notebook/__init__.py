@@ -170,17 +170,18 @@ class Library:
 
     def verdict(
         self, *, study: str | None = None, policy: str | None = None, load: float | None = None,
-        claim: str = "workload", origin: str = "scheduled", window: str | Window = "..",
-        **limits: float | None,
+        up_to: float | None = None, claim: str = "workload", origin: str = "scheduled",
+        window: str | Window = "..", **limits: float | None,
     ) -> Answer:  # fmt: skip
-        """Return which load is acceptable, as `headway verdict` decides it.
+        """Judge every tested load, one of them or those up to one, as `headway verdict` does.
 
         Parameters
         ----------
-        study, policy, load, claim, origin, window
+        study, policy, load, up_to, claim, origin, window
             As the command's options.
         limits
-            `ttft_ms`, `tpot_ms`, `stall_ms`, `latency_ms` and `attainment`; else those declared.
+            `ttft_ms`, `tpot_ms`, `stall_ms`, `latency_ms`, `attainment`, `repeats` and `spell_s`;
+            else those declared.
 
         Raises
         ------
@@ -188,7 +189,7 @@ class Library:
             Nothing is selected, there is no objective, or a value does not fit.
         """
         opened = self._opened
-        _check_limits(limits, "attainment")
+        _check_limits(limits, *asking.DEMANDS)
         name = asking.study_asked(opened, study, limits)
         question = judgement.Question(
             objective=asking.objective_asked(limits, asking.declared_by(opened, name)),
@@ -196,6 +197,7 @@ class Library:
             study=name,
             policy=policy,
             load=load,
+            up_to=up_to,
             window=_window(window),
             origin=member(Origin, origin, "origin"),
         )

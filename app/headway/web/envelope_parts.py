@@ -57,11 +57,12 @@ def title(study: Study) -> None:
 
 def sentences(found: list[Envelope], asked: Asked) -> None:
     """Write the verdict sentences of one claim."""
-    said = verdicts.policy_sentences(found)
+    said = verdicts.policy_sentences(found, asked)
     lines = [f"- {verdicts.MARKS[verdict]} {state.escape(words)}" for words, verdict in said]
     if not any(verdict is Verdict.ACCEPTED for _, verdict in said):
         lines.insert(0, "- **No load tested is acceptable.**")
-    st.markdown(f"**{verdicts.CLAIMS[asked].capitalize()}**\n" + "\n".join(lines))
+    name = verdicts.claim_name(asked, [judged for each in found for judged in each.judged])
+    st.markdown(f"**{name.capitalize()}**\n" + "\n".join(lines))
 
 
 def strips(found: list[Envelope], edited: Edited) -> None:
