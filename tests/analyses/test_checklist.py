@@ -86,7 +86,10 @@ def test_a_single_run_lacks_replicates(tmp_path: Path) -> None:
     line = review(open_runs(tmp_path, at(1, 20), at(2, 20)))[
         "enough replicates, or a deterministic simulator"
     ]
-    assert (line.state, line.found) == (FAILS, "2 of 2 loads have fewer than the 5 that show enough")
+    assert (line.state, line.found) == (
+        FAILS,
+        "2 of 2 loads have fewer than the 5 that show enough",
+    )
 
 
 def test_short_runs_leave_steadiness_open(tmp_path: Path) -> None:

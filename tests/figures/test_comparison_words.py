@@ -155,17 +155,17 @@ def test_the_claim_of_replicates_counts_the_verdicts(tmp_path: Path) -> None:
     runs = [
         make_run(
             offered(20, 20, jitter_us=jitter_us + 40 * place), f"{policy}{place}",
-            policy=policy, replicate=place,
+            policy=policy, replicate=place, started_at=f"2026-05-12T10:{minute:02}:00+00:00",
         )
-        for policy, jitter_us in (("a", 0), ("b", 20_000))
-        for place in range(3)
+        for policy, jitter_us, minutes in (("a", 0, (0, 6, 8)), ("b", 20_000, (2, 4, 10)))
+        for place, minute in enumerate(minutes)
     ]  # fmt: skip
     opened = open_runs(tmp_path, *runs)
     first, second = (sides.named(opened, name, 5, None) for name in ("a", "b"))
     found = comparison.compare(opened, Question(first, second))
     assert comparison_words.claim(found) == (
-        "3 and 3 replicates, 9 percentiles against a band of ±5%: 6 worse, 3 no meaningful "
-        "difference"
+        "3 and 3 replicates, 9 tests against a band of ±5% for percentiles: 6 worse, 3 no "
+        "meaningful difference; made interleaved (ABBAAB)"
     )
 
 

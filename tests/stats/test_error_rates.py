@@ -78,8 +78,6 @@ def test_what_is_accepted_whatever_the_reach_is_published_too() -> None:
         ("independent errors", 10_000, 0.95),
         ("AR(1) errors, phi 0.9", 2000, 0.85),
         ("AR(1) errors, phi 0.9", 10_000, 0.95),
-        ("batching with a small cache, load 0.6", 2000, 0.65),
-        ("batching with a small cache, load 0.6", 10_000, 0.95),
         ("processor sharing, load 0.6", 2000, 0.65),
         ("processor sharing, load 0.6", 10_000, 0.95),
     ],

@@ -23,7 +23,7 @@ from headway.catalog import Catalog
 from headway.model import Boundary, Load, Metric, Objective, Origin, RunInfo, Selection
 from headway.stats import repeats, verdicts
 from headway.stats.effective import Effective, effective_from_blocks, pool_replicates
-from headway.stats.reach import Pace, Reach
+from headway.stats.reach import Pace, Reach, busiest
 from headway.stats.repeats import Repeats
 from headway.stats.slip import Slip
 from headway.stats.steadiness import Steadiness
@@ -230,24 +230,11 @@ def _judged(
 ) -> Judged:
     first, target = runs[0], objective.attainment
     counts = tuple(known.met[run.run_id] for run in runs)
-    parts = [
-        correlation.correlation(catalog, run.run_id, selection.window, selection.origin)
-        for run in runs
-    ]
     per_run = [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
-    attained = verdicts.mean_attained(per_run)
-    are_placed = all(each.n_placed == each.n_offered for each in counts)
-    effective = _effective(objective, counts, parts) if are_placed else None
-    pace = busiest([each.pace for each in parts])
-    spell = spell_requests(objective, pace)
-    steady = worst_steadiness([each.steady for each in parts])
+    is_exact = is_deterministic(first)
+    repeated = None if is_exact else repeats.repeats(per_run, target, objective.repeats)
+    traffic = _for_traffic(catalog, selection, objective, runs, counts)
     slip = _slip(catalog, runs, objective)
-    repeated = (
-        None if is_deterministic(first) else repeats.repeats(per_run, target, objective.repeats)
-    )
-    traffic = verdicts.traffic(attained, effective, target, steady, spell)
-    if not are_placed and any(each.n_placed for each in counts):
-        traffic = replace(traffic, why=Why.ARRIVALS_UNKNOWN)
     span = known.spans.get(first.run_id)
     measured_rps = span.measured_rps if span else None
     return Judged(
@@ -259,19 +246,58 @@ def _judged(
         measured_rps=measured_rps,
         x=naming.axis_of(first, measured_rps),
         counts=counts,
-        attained=attained,
+        attained=verdicts.mean_attained(per_run),
         in_each=tuple(verdicts.in_run(each, target) for each in per_run),
         workload=withheld(workload_claim(per_run, target, repeated), slip),
-        traffic=withheld(traffic, slip),
+        traffic=withheld(traffic.claim, slip),
         repeats=repeated,
-        effective=effective,
-        reach=_reach(attained, effective, target, spell, pace),
-        pace=pace,
-        steady=steady,
+        effective=traffic.effective,
+        reach=traffic.reach,
+        pace=traffic.pace,
+        steady=traffic.steady,
         slip=slip,
         made=sessions.sessions(runs),
         origin_used=span.origin_used if span else "none",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _ForTraffic:
+    """The claim about traffic, and what it rests on."""
+
+    claim: Claim
+    effective: Effective | None
+    reach: Reach | None
+    pace: Pace | None
+    steady: Steadiness
+
+
+def _for_traffic(
+    catalog: Catalog,
+    selection: Selection,
+    objective: Objective,
+    runs: Sequence[RunInfo],
+    counts: Sequence[rates.Attainment],
+) -> _ForTraffic:
+    """Judge the claim about traffic, from requests whose arrivals are all known."""
+    parts = [
+        correlation.correlation(catalog, run.run_id, selection.window, selection.origin)
+        for run in runs
+    ]
+    target = objective.attainment
+    attained = verdicts.mean_attained(
+        [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
+    )
+    are_placed = all(each.n_placed == each.n_offered for each in counts)
+    effective = _effective(objective, counts, parts) if are_placed else None
+    pace = busiest([each.pace for each in parts])
+    spell = spell_requests(objective, pace)
+    steady = worst_steadiness([each.steady for each in parts])
+    claim = verdicts.traffic(attained, effective, target, steady, spell)
+    if not are_placed and any(each.n_placed for each in counts):
+        claim = replace(claim, why=Why.ARRIVALS_UNKNOWN)
+    reach = _reach(attained, effective, target, spell, pace)
+    return _ForTraffic(claim, effective, reach, pace, steady)
 
 
 def workload_claim(per_run: Sequence[Attained], target: float, repeated: Repeats | None) -> Claim:
@@ -300,18 +326,6 @@ def _reach(
     found = verdicts.reach_of(attained, effective, target)
     seconds = None if pace is None else pace.spell_seconds(found.requests)
     return replace(found, spell=spell, seconds=seconds)
-
-
-def busiest(found: Sequence[Pace | None]) -> Pace | None:
-    """Return the pace of a set: that of its run with the busiest tenth; None if one is unknown."""
-    known = [each for each in found if each is not None]
-    if len(known) < len(found):
-        return None
-    return max(
-        known,
-        key=lambda each: float("inf") if each.busiest_rps is None else each.busiest_rps,
-        default=None,
-    )
 
 
 def title_of(title: str, n_runs: int) -> str:

@@ -19,7 +19,7 @@ from headway.stats.effective import (
     latency_parts,
     pool_replicates,
 )
-from headway.stats.reach import Pace, pace
+from headway.stats.reach import Pace, busiest, pace
 from headway.stats.steadiness import Steadiness, steadiness
 from headway.stats.verdicts import Attained, Claim, InRun
 
@@ -150,7 +150,7 @@ def _cell(
     )
     workload = acceptance.workload_claim(per_run, target, repeated)
     mean = verdicts.mean_attained(per_run)
-    spell = acceptance.spell_requests(objective, acceptance.busiest([c.pace for c in classes]))
+    spell = acceptance.spell_requests(objective, busiest([c.pace for c in classes]))
     traffic = verdicts.traffic(mean, pooled, target, steady, spell)
     return StratumCell(
         run_id=judged.run.run_id,

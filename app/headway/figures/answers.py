@@ -76,11 +76,17 @@ def objective(limits: Objective) -> str:
         for metric, limit in limits.limits().items()
     ]
     words = f"{', '.join(kept)}, {text.share(limits.attainment)} of offered requests"
+    return ", ".join(filter(None, (words, demands(limits))))
+
+
+def demands(limits: Objective) -> str:
+    """Return what an acceptance must show beyond the limits; nothing where that is the usual."""
+    found = []
     if limits.repeats != Objective().repeats:
-        words += f", in {text.share(limits.repeats)} of runs"
+        found.append(f"in {text.share(limits.repeats)} of runs")
     if limits.spell_s is not None:
-        words += f", spells of {text.limit(limits.spell_s * 1000)} covered"
-    return words
+        found.append(f"spells of {text.limit(limits.spell_s * 1000)} covered")
+    return ", ".join(found)
 
 
 def row(each: Judged) -> dict[str, str]:

@@ -95,18 +95,16 @@ def sheet(
     """
     done = np.asarray(completed, bool)
     too_short = {metric: ~np.asarray(fits, bool) & done for metric, fits in applicable.items()}
-    kept = {
-        metric: np.where(done, np.asarray(found, float), np.inf) for metric, found in values.items()
-    }
+    kept = {m: np.where(done, np.asarray(found, float), np.inf) for m, found in values.items()}
     for metric, mask in too_short.items():
         kept[metric][mask] = -np.inf
-    edges = np.concatenate(([0], np.cumsum(blocks(n_placed))))
+    edges = [0, *np.cumsum(blocks(n_placed)).tolist()]
     return Sheet(
         completed=done,
         values=kept,
         short={metric: mask for metric, mask in too_short.items() if mask.any()},
         least={metric: np.asarray(bound, float) for metric, bound in least.items()},
-        edges=tuple(int(edge) for edge in edges) if n_placed >= N_BLOCKS else (),
+        edges=tuple(edges) if n_placed >= N_BLOCKS else (),
         n=len(done),
         n_open=n_open,
         n_placed=n_placed,

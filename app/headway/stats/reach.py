@@ -6,6 +6,7 @@ spells are short and come independently. The reach states the premise as a numbe
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,4 +143,16 @@ def pace(arrival_us: ArrayLike) -> Pace | None:
         duration_s=float(arrivals[-1] - arrivals[0]) / _US_PER_S,
         slowest_rps=slowest if math.isfinite(slowest) else None,
         busiest_rps=None if is_instant else float(loads.max()),
+    )
+
+
+def busiest(found: Sequence[Pace | None]) -> Pace | None:
+    """Return the pace of a set: that of its run with the busiest tenth; None if one is unknown."""
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    return max(
+        known,
+        key=lambda each: float("inf") if each.busiest_rps is None else each.busiest_rps,
+        default=None,
     )

@@ -52,17 +52,21 @@ def run_length(
     requests show one above 1 by chance, so the chance to decide is an average over those. A design
     effect that four of five runs of independent requests stay below is not taken for clustering.
     """
-    longest = MOST_TIMES * size.n
     by_ten, by_both = _chance_effects(n_limits)
     beyond_chance = max(size.deff, size.long_deff) - float(np.quantile(by_both, _UNLIKELY))
     clustering = 1 + max(0.0, beyond_chance) / float(np.median(by_both))
-    known = _Fresh(share, target, clustering, by_ten, by_both, spell)
-    if known.decides(longest) < SETTLES:
+    fresh = _Fresh(share, target, clustering, by_ten, by_both, spell)
+    return _shortest(fresh, MOST_TIMES * size.n)
+
+
+def _shortest(fresh: "_Fresh", longest: int) -> int | None:
+    """Return the shortest run that decides often enough, to half a per cent."""
+    if fresh.decides(longest) < SETTLES:
         return None
     low, high = _FEWEST, longest
     while high - low > max(1, low // 200):
         middle = (low + high) // 2
-        if known.decides(middle) >= SETTLES:
+        if fresh.decides(middle) >= SETTLES:
             high = middle
         else:
             low = middle

@@ -7,7 +7,9 @@ from headway.web import envelope_parts, evidence_parts, judging, objective, stat
 
 study = state.study()
 runs = envelope_parts.choose(state.runs_of(study))
-answer = st.container()
+heading, answer = st.container(), st.container()
+with heading:
+    envelope_parts.title(study)
 edited = objective.editor(study)
 selection = Selection(tuple(run.run_id for run in runs))
 judged = judging.judged(selection, edited.objective)
@@ -15,7 +17,6 @@ evidence_parts.check_link(judged)
 found = judging.envelopes(selection, edited.objective, edited.asked)
 
 with answer:
-    envelope_parts.title(study)
     objective.header(study, edited.objective)
     envelope_parts.sentences(found, edited.asked)
 envelope_parts.strips(found, edited)
