@@ -13,7 +13,10 @@ APP = Path(__file__).parents[1] / "app"
 # Formats of Python that write 10,000 as 1e+04. What is left writes probabilities, shares and
 # loads as they were typed, none of which reaches a million.
 SCIENTIFIC = re.compile(r"\{([^{}]*):,?\.(\d+)g\}")
-MEANT = {"value", "size", "x", "y", "ratio.p", "each.q", "accept", "LEVEL", "share * 100"}
+MEANT = {"value", "size", "x", "y", "ratio.p", "each.q", "accept", "LEVEL", "share * 100"} | {
+    "question.load",
+    "question.up_to",
+}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from headway import source_names
 from headway.analyses import accounting
 from headway.catalog import Catalog
 from headway.model import Load, LoadKind, Manifest, RunInfo, Selection
+from headway.numbers import brief
 
 NO_POLICY = "policy not recorded"
 # What describes the load, and so differs between the runs of one configuration.
@@ -89,7 +90,7 @@ def names_of(catalog: Catalog, runs: Iterable[RunInfo]) -> dict[str, str]:
 
 def line_of(catalog: Catalog, run: RunInfo) -> str:
     """Return the line a run belongs to on a chart over load: its name, and an early stop."""
-    limit = None if run.time_limit_s is None else f"stopped at {run.time_limit_s:.3g} s"
+    limit = None if run.time_limit_s is None else f"stopped at {brief(run.time_limit_s)} s"
     return ", ".join(part for part in (name_of(catalog, run), limit) if part)
 
 

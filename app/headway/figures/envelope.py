@@ -14,6 +14,7 @@ from headway.analyses.load_curves import TAILS, LoadPoint
 from headway.figures import text, theme
 from headway.figures.verdicts import MARKS, WORDS
 from headway.model import Metric, Outcome
+from headway.numbers import brief
 from headway.stats.verdicts import Verdict
 
 _TESTED = {
@@ -133,7 +134,7 @@ def _between(each: Envelope, stretch: Stretch, look: theme.Look) -> go.Scatter:
             "dash": "dash" if stretch.is_edge else "dot",
             "width": 3 if stretch.is_edge else 1,
         },
-        hovertemplate=f"{name}, {stretch.start:.3g} to {stretch.end:.3g}<extra></extra>",
+        hovertemplate=f"{name}, {brief(stretch.start)} to {brief(stretch.end)}<extra></extra>",
     )
 
 
