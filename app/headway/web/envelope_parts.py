@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headway.analyses import envelope, load_curves
 from headway.analyses.acceptance import Asked, Judged
@@ -48,11 +49,11 @@ def choose(runs: list[RunInfo]) -> list[RunInfo]:
     return found
 
 
-def title(study: Study) -> None:
+def title_in(place: DeltaGenerator, study: Study) -> None:
     """Name the page and the question it answers."""
-    st.title("Acceptance envelope")
+    place.title("Acceptance envelope")
     if study.question:
-        st.markdown(f"#### {state.escape(study.question)}")
+        place.markdown(f"#### {state.escape(study.question)}")
 
 
 def sentences(found: list[Envelope], asked: Asked) -> None:

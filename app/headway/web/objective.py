@@ -42,13 +42,14 @@ def in_force(study: Study) -> Objective | None:
     return objective if objective.limits() else None
 
 
-def editor(study: Study) -> Edited:
+def editor(study: Study, name_page: Callable[[], None]) -> Edited:
     """Draw the limits side by side, with the claim; stop where there is no limit at all."""
     *places, claim = st.columns([1.1, 1.5, 1.1, 1.2, 1, 1.4], vertical_alignment="bottom")
     objective = _limits(study, [place.container for place in places])
     with claim:
         asked = _asked()
     if not objective.limits():
+        name_page()
         st.info("No limit is set: give at least one of TTFT, cadence and completion.")
         st.stop()
     return Edited(objective, asked)

@@ -127,10 +127,14 @@ def table(found: list[Row]) -> None:
         st.session_state["run"] = found[event.selection.rows[0]].run_id
 
 
+def check_link(found: list[Row]) -> None:
+    """Stop where the address names a run that is not here, before anything is shown."""
+    links.demand("run", "run", [row.title for row in found])
+
+
 def choose(found: list[Row]) -> Row:
     """Choose the run to open; it is in the address."""
     by_id = {row.run_id: row for row in found}
-    links.demand("run", "run", [row.title for row in found])
     chosen = st.selectbox(
         "Run",
         list(by_id),

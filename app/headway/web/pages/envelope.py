@@ -7,15 +7,14 @@ from headway.web import envelope_parts, evidence_parts, judging, objective, stat
 
 study = state.study()
 runs = envelope_parts.choose(state.runs_of(study))
-heading, answer = st.container(), st.container()
-with heading:
-    envelope_parts.title(study)
-edited = objective.editor(study)
+answer = st.container()
+edited = objective.editor(study, lambda: envelope_parts.title_in(answer, study))
 selection = Selection(tuple(run.run_id for run in runs))
 judged = judging.judged(selection, edited.objective)
 evidence_parts.check_link(judged)
 found = judging.envelopes(selection, edited.objective, edited.asked)
 
+envelope_parts.title_in(answer, study)
 with answer:
     objective.header(study, edited.objective)
     envelope_parts.sentences(found, edited.asked)

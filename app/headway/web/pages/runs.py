@@ -9,6 +9,7 @@ from headway.web import parts, run_parts, state
 study = state.study()
 runs = state.runs_of(study)
 rows = state.analysed(run_parts.rows, tuple(run.run_id for run in runs))
+run_parts.check_link(rows)
 
 st.title("Runs")
 st.caption(
