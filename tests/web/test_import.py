@@ -50,7 +50,7 @@ def test_without_files_there_is_nothing_to_do_but_a_sample(open_page: Open) -> N
     assert "stay private to this session" in words(app)
     app.button(key="samples").click().run()
     said = words(until_over(app))
-    assert "3 runs imported" in said
+    assert "9 runs imported" in said
     assert "57 completed, 3 truncated" in said
 
 
