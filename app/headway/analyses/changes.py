@@ -50,7 +50,7 @@ class Change:
     """A field that differs, and what it belongs to.
 
     UNPROVEN is a field of the manifest that one side does not record, which may differ or not, or
-    a name of runs without a policy, of which nobody said what it stands for.
+    the name of runs without a stated policy, whose settings nobody recorded.
     """
 
     field: str

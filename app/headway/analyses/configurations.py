@@ -1,10 +1,10 @@
-"""Which runs are of one configuration, and how is it called?
+"""Which runs share a configuration, and what is its name?
 
-Runs of one stated policy are of one configuration where everything that is recorded of them agrees.
-Where no policy is stated, runs may differ in what nobody wrote down. They are then told apart by
-their label, folder, file name, burstiness and manifest; several of them at one load that do not
-count themselves as replicates stand apart one by one. Replicates, lines on charts, envelopes, sides
-of a comparison and the choice by policy all follow this rule.
+Runs with a stated policy share a configuration if all their recorded settings agree. Without one,
+their settings may differ in ways nobody recorded, so a different label, folder, file name,
+burstiness or manifest makes a different configuration. If several such runs share a load and have
+no replicate number, each is its own configuration. Replicates, chart lines, envelopes, comparisons
+and the policy filter all use this rule.
 """
 
 from collections import Counter

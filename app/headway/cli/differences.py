@@ -66,11 +66,12 @@ def diff(
             objective=asking.objective_between(opened.catalog, (first, second), limits),
         )
         found = comparison.compare(opened.catalog, question)
+        # Before anything is printed: a gate that cannot be judged is misuse.
+        fired = regressions.fired(opened.catalog, found, gates)
         if as_json:
             print_json(comparison_json.difference(found))
         else:
             _print(found)
-        fired = regressions.fired(opened.catalog, found, gates)
     for line in replicated_words.gates(found, gates, fired):
         click.echo(printable(line), err=True)
     sys.exit(0 if found.is_comparable and not fired else 1)

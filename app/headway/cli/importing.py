@@ -70,7 +70,7 @@ def _import(
 def _options(
     library: Path, study: str | None, settings: tuple[str, ...], mapping: str | None
 ) -> list[str]:
-    """Return what this import was told, for the command that repeats it."""
+    """Return the options of this import, for the command that repeats it."""
     said = [("--library", str(library)), ("--study", study), ("--mapping", mapping)]
     said += [("--set", each) for each in settings]
     return [word for name, value in said if value is not None for word in (name, value)]

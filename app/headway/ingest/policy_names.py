@@ -58,7 +58,7 @@ def _family(name: str, info: RunInfo) -> str:
 def command(proposal: Proposal, options: Sequence[str] = ()) -> str:
     """Return the command that imports the sources of a proposal again under its name.
 
-    `options` are what the first import was told, as the shell takes them.
+    `options` are those of the first import, quoted for the shell.
     """
     words = ["headway", "import", "--policy", proposal.policy, *options]
     return shlex.join([*words, *(str(path) for path in proposal.sources)])
