@@ -243,8 +243,8 @@ def _class_rows(found: Sequence[ClassRow]) -> pl.DataFrame:
 def _class_text(each: ClassRow, *, loses: bool) -> str:
     """Return a cell's words, in lines; all cells of a grid have as many.
 
-    Where one side completed requests that the other lost, the median of those that both completed
-    stands beside how many were lost or gained on balance: alone, it would hide them.
+    If one side completed requests that the other lost, show the median change of those both
+    completed and the net number lost or gained. The median alone would hide the lost ones.
     """
     paired = each.paired
     change = paired.median_relative
