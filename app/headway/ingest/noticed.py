@@ -7,9 +7,9 @@ from headway.ingest.report import measured_rps
 from headway.model import Finding, Phase, Severity
 from headway.numbers import brief
 from headway.record import Run
+from headway.stats.slip import slip
 
 RATE_GAP = 0.05
-NOTICEABLE_LEAD_US = 1000
 
 
 def noticed(run: Run, shelf: Library) -> list[Finding]:
@@ -32,17 +32,15 @@ def _sent_early(run: Run) -> list[Finding]:
     """Say how many requests were sent before their schedule, beyond what a clock may round."""
     rows = run.requests.select(["phase", "scheduled_us", "sent_us"])
     rows = rows.filter(pc.equal(rows["phase"], Phase.MEASURED.value))
-    lead_us = pc.drop_null(pc.subtract(rows["scheduled_us"], rows["sent_us"]))
-    n_early = pc.sum(pc.greater(lead_us, NOTICEABLE_LEAD_US)).as_py() or 0
-    if not n_early:
+    known = slip(rows["scheduled_us"].to_numpy(), rows["sent_us"].to_numpy(), None)
+    if known is None or not known.n_early:
         return []
-    largest_s = pc.max(lead_us).as_py() / 1e6
     message = (
-        f"{n_early:,} of {len(lead_us):,} requests ({n_early / len(lead_us):.0%}) were sent before "
-        f"their schedule, up to {largest_s:,.3f} s: they count from their send, and the load was "
-        "another than the schedule's"
+        f"{known.n_early:,} of {known.n_known:,} requests ({known.n_early / known.n_known:.0%}) "
+        f"were sent before their schedule, up to {known.max_lead_us / 1e6:,.3f} s: they count from "
+        "their send, and the load was another than the schedule's"
     )
-    return [Finding("sent_early", Severity.WARNING, n_early, message)]
+    return [Finding("sent_early", Severity.WARNING, known.n_early, message)]
 
 
 def _rate_gap(run: Run) -> list[Finding]:
