@@ -351,7 +351,7 @@ def test_nothing_is_shown_as_best_where_nothing_is_acceptable(library: Path) -> 
 def test_a_departure_from_the_declared_objective_is_said(library: Path) -> None:
     arguments = ("--ttft-ms", "150", "--claim", "run", "--policy", "good", "--load", "1")
     shown = headway("verdict", "--library", library, *arguments).stdout
-    assert "It departs from the declared one: TTFT ≤ 200 ms, 90% of offered requests." in shown
+    assert "It departs from the declared one: TTFT ≤ 200 ms for 90% of offered requests." in shown
 
 
 def test_names_from_files_cannot_steer_the_terminal(tmp_path: Path) -> None:

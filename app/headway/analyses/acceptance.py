@@ -26,7 +26,7 @@ from headway.stats.effective import Effective, effective_from_blocks, pool_repli
 from headway.stats.reach import Pace, Reach, busiest
 from headway.stats.repeats import Repeats
 from headway.stats.slip import Slip
-from headway.stats.steadiness import Steadiness
+from headway.stats.steadiness import Steadiness, worst
 from headway.stats.verdicts import Attained, Claim, InRun, Verdict, Why
 
 N_BLOCKS = 10
@@ -123,6 +123,16 @@ class Judged:
         return sum(each is InRun.MET for each in self.in_each)
 
     @property
+    def n_missed(self) -> int:
+        """Requests that missed for certain, over the set."""
+        return self.n_offered - self.n_met - self.n_open
+
+    @property
+    def n_unplaced(self) -> int:
+        """Requests whose arrival is not known, over the set."""
+        return self.n_offered - sum(each.n_placed for each in self.counts)
+
+    @property
     def n_no_cadence(self) -> int:
         """Answers too short to have a cadence, over the set."""
         return sum(each.n_no_cadence for each in self.counts)
@@ -177,12 +187,16 @@ class Judged:
 
 
 def judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
-    """Judge the selected runs, replicates of one workload together, in the selection's order."""
-    found = _judge(catalog, selection, objective)
+    """Judge the selected runs, replicates of one workload together, in the selection's order.
+
+    Verdicts from the other origin are added where they differ.
+    """
+    found = from_one_origin(catalog, selection, objective)
     return [_with_other_origin(catalog, selection, objective, each) for each in found]
 
 
-def _judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
+def from_one_origin(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
+    """Judge as `judge` does, without asking for the other origin."""
     met = rates.attainments(catalog, selection, objective)
     spans = accounting.intervals(catalog, selection)
     sets = replicates.sets(catalog, [run_id for run_id in selection.run_ids if run_id in met])
@@ -208,7 +222,7 @@ def _with_other_origin(
     counts = rates.attainments(catalog, again, objective)
     if [counts[run_id] for run_id in run_ids] == list(judged.counts):
         return judged
-    answers = _judge(catalog, again, objective)[0].verdicts
+    answers = from_one_origin(catalog, again, objective)[0].verdicts
     return judged if answers == judged.verdicts else replace(judged, elsewise=answers)
 
 
@@ -292,7 +306,7 @@ def _for_traffic(
     effective = _effective(objective, counts, parts) if are_placed else None
     pace = busiest([each.pace for each in parts])
     spell = spell_requests(objective, pace)
-    steady = worst_steadiness([each.steady for each in parts])
+    steady = worst([each.steady for each in parts])
     claim = verdicts.traffic(attained, effective, target, steady, spell)
     if not are_placed and any(each.n_placed for each in counts):
         claim = replace(claim, why=Why.ARRIVALS_UNKNOWN)
@@ -356,14 +370,6 @@ def _effective(
     return pool_replicates(found)
 
 
-def worst_steadiness(found: Sequence[Steadiness]) -> Steadiness:
-    """Return what may be said of several runs together: one that is not steady spoils all."""
-    for worst in (Steadiness.NOT_STEADY, Steadiness.UNKNOWN):
-        if worst in found:
-            return worst
-    return Steadiness.STEADY
-
-
 def _slip(catalog: Catalog, runs: Sequence[RunInfo], objective: Objective) -> Slip | None:
     found = [correlation.slip_of(catalog, run.run_id, objective.ttft_ms) for run in runs]
     known = [each for each in found if each is not None]
@@ -372,9 +378,9 @@ def _slip(catalog: Catalog, runs: Sequence[RunInfo], objective: Objective) -> Sl
 
 def worst_in_run(found: Sequence[InRun]) -> InRun:
     """Return met only if every run met, and missed as soon as one missed."""
-    for worst in (InRun.MISSED, InRun.OPEN):
-        if worst in found:
-            return worst
+    for answer in (InRun.MISSED, InRun.OPEN):
+        if answer in found:
+            return answer
     return InRun.MET
 
 

@@ -44,6 +44,6 @@ def sensitivity(
     for ttft_ms in (limits[Metric.TTFT] * factor for factor in factors):
         for cadence_ms in (limits[cadence] * factor for factor in factors):
             moved = replace(objective, ttft_ms=ttft_ms, **{cadence.value: cadence_ms})
-            each = acceptance.judge(catalog, chosen, moved)[0]
+            each = acceptance.from_one_origin(catalog, chosen, moved)[0]
             cells.append(Cell(ttft_ms, cadence_ms, each.verdict(asked), each.n_met, each.n_offered))
     return cells

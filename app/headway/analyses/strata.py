@@ -20,7 +20,7 @@ from headway.stats.effective import (
     pool_replicates,
 )
 from headway.stats.reach import Pace, busiest, pace
-from headway.stats.steadiness import Steadiness, steadiness
+from headway.stats.steadiness import Steadiness, steadiness, worst
 from headway.stats.verdicts import Attained, Claim, InRun
 
 
@@ -142,7 +142,7 @@ def _cell(
     per_run = [each.attained for each in classes]
     known = [each.effective for each in classes if each.effective is not None]
     pooled = pool_replicates(known) if len(known) == len(classes) else None
-    steady = acceptance.worst_steadiness([each.steady for each in classes])
+    steady = worst([each.steady for each in classes])
     repeated = (
         None
         if is_deterministic(judged.run)

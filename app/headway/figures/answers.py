@@ -75,11 +75,11 @@ def objective(limits: Objective) -> str:
         f"{text.METRIC_NAMES[metric]} ≤ {text.limit(limit)}"
         for metric, limit in limits.limits().items()
     ]
-    words = f"{', '.join(kept)}, {text.share(limits.attainment)} of offered requests"
-    return ", ".join(filter(None, (words, demands(limits))))
+    words = f"{text.listed(kept)} for {text.share(limits.attainment)} of offered requests"
+    return ", ".join(filter(None, (words, _demands(limits))))
 
 
-def demands(limits: Objective) -> str:
+def _demands(limits: Objective) -> str:
     """Return what an acceptance must show beyond the limits; nothing where that is the usual."""
     found = []
     if limits.repeats != Objective().repeats:

@@ -41,7 +41,7 @@ def reasons(judged: Judged, objective: Objective) -> list[str]:
 def _counted(judged: Judged, objective: Objective) -> str:
     target = f"target {text.share(objective.attainment)}"
     if len(judged.counts) == 1:
-        share = text.share(judged.n_met / judged.n_offered if judged.n_offered else None)
+        share = text.share(judged.worst.attained)
         return f"{judged.n_met:,} of {judged.n_offered:,} offered requests met ({share}; {target})"
     mean = f"the mean over the runs is {text.share(judged.attained.low)}"
     return f"{met(judged)} ({text.share(judged.worst.attained)}); {mean}; {target} in each run"
@@ -175,10 +175,9 @@ def _long_spell(judged: Judged, objective: Objective) -> str:
 
 
 def _partly_placed(judged: Judged) -> str:
-    n_unknown = sum(each.n_offered - each.n_placed for each in judged.counts)
     return (
-        f"no claim: the arrival of {n_unknown:,} of {judged.n_offered:,} requests is not recorded, "
-        "so nobody knows which requests failed together"
+        f"no claim: the arrival of {judged.n_unplaced:,} of {judged.n_offered:,} requests is not "
+        "recorded, so nobody knows which requests failed together"
     )
 
 

@@ -181,16 +181,15 @@ def missed_by(judged: Judged) -> str | None:
     --------
     "33 missed: 33 over TTFT, 0 over stall, 0 lost"
     """
-    n_missed = judged.n_offered - judged.n_met - judged.n_open
-    if n_missed == 0:
+    if not judged.n_missed:
         return None
     parts = [f"{n:,} over {LIMIT_NAMES[metric]}" for metric, n in judged.past.items()]
     parts.append(f"{judged.n_lost:,} lost")
     if judged.n_unmeasured:
         parts.append(f"{judged.n_unmeasured:,} without a recorded value")
     counted = sum(judged.past.values()) + judged.n_lost + judged.n_unmeasured
-    twice = " (some count more than once)" if counted > n_missed else ""
-    return f"{n_missed:,} missed: {', '.join(parts)}{twice}"
+    twice = " (some count more than once)" if counted > judged.n_missed else ""
+    return f"{judged.n_missed:,} missed: {', '.join(parts)}{twice}"
 
 
 def _all_rejected(each: Envelope) -> bool:

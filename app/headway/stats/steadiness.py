@@ -1,5 +1,6 @@
 """Does a longer run of the same load give the same answer, or does the queue grow?"""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -56,6 +57,14 @@ def steadiness(ttft: ArrayLike | None) -> Steadiness:
     if np.all(np.isinf(medians)):
         return Steadiness.UNKNOWN
     return Steadiness.NOT_STEADY if _rises(medians) else Steadiness.STEADY
+
+
+def worst(found: Sequence[Steadiness]) -> Steadiness:
+    """Return what may be said of several runs together: one that is not steady spoils all."""
+    for state in (Steadiness.NOT_STEADY, Steadiness.UNKNOWN):
+        if state in found:
+            return state
+    return Steadiness.STEADY
 
 
 def _rises(medians: Floats) -> bool:

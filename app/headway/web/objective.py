@@ -10,10 +10,11 @@ from typing import Any
 import streamlit as st
 
 from headway.analyses.acceptance import Asked
+from headway.figures import answers
 from headway.figures.verdicts import CLAIMS
 from headway.model import Metric, Objective
 from headway.studies import Study
-from headway.web import links, parts, state
+from headway.web import links, state
 
 _CADENCE = {"longest stall": Metric.STALL, "mean per token": Metric.TPOT, "none": None}
 _CLAIM_WORDS = {
@@ -65,7 +66,7 @@ def header(study: Study, objective: Objective | None) -> None:
             "in study.toml. Without one, requests that completed are counted."
         )
         return
-    said = state.escape(parts.objective_text(objective))
+    said = state.escape(answers.objective(objective))
     if objective == declared:
         when = f"declared {study.declared_at}" if study.declared_at else "declared, date unknown"
         who = f" by {study.declared_by}" if study.declared_by else ""
@@ -74,7 +75,7 @@ def header(study: Study, objective: Objective | None) -> None:
     known = (
         "none is declared"
         if declared is None
-        else f"declared: {state.escape(parts.objective_text(declared))}"
+        else f"declared: {state.escape(answers.objective(declared))}"
     )
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown(f"Objective: **{said}** · :orange[**what-if**]; {known}")

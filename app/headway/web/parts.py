@@ -8,8 +8,8 @@ import streamlit as st
 
 from headway.analyses.accounting import Account, Reason
 from headway.analyses.distribution import Description, Percentile
-from headway.figures import answers, text
-from headway.model import OUTCOME_MEANING, Finding, Objective, Outcome, Severity, Status
+from headway.figures import text
+from headway.model import OUTCOME_MEANING, Finding, Outcome, Severity, Status
 from headway.web import state
 
 _ICONS = {
@@ -69,17 +69,6 @@ def everything_failed(account: Account, reasons: Iterable[Reason]) -> None:
             for each in reasons
         )
     )
-
-
-def objective_text(objective: Objective) -> str:
-    """Return the limits, the share, and what else an acceptance must show, in words."""
-    limits = [
-        f"{text.METRIC_NAMES[metric]} ≤ {text.limit(limit)}"
-        for metric, limit in objective.limits().items()
-    ]
-    words = f"{text.listed(limits)} for {text.share(objective.attainment)} of offered requests"
-    demands = answers.demands(objective)
-    return f"{words}, {demands}" if demands else words
 
 
 def findings(found: Sequence[Finding]) -> None:
