@@ -270,9 +270,13 @@ def test_what_one_session_brings_no_other_sees(address: str, browser: Browser) -
         options = page.get_by_role("option")
         expect(options.filter(has_text=study)).to_have_count(1)
         expect(options.filter(has_text=other)).to_have_count(0)
-    # A third visitor, and the first after closing, see the samples only.
+    # A third visitor learns that the link's study is not here, and then sees the samples only.
     stranger = browser.new_context().new_page()
     stranger.goto(f"{address}/runs?study=mine")
+    alert = stranger.get_by_role("alert").filter(has_text="This link names the study 'mine'")
+    expect(alert).to_be_visible(timeout=30_000)
+    expect(stranger.get_by_role("heading", name="Runs", exact=True)).to_have_count(0)
+    stranger.goto(f"{address}/runs")
     expect(stranger.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=30_000)
     stranger.get_by_role("combobox", name=re.compile("Study")).click()
     expect(stranger.get_by_role("option").filter(has_text="mine")).to_have_count(0)
