@@ -244,7 +244,7 @@ def bench_comparison(folder: Path, n_requests: int) -> list[Measured]:
         query.run(opened.connection, run_a="r0000", run_b="r0001", **asked, **limits)
 
     def whole() -> None:
-        opened.memo.clear()
+        opened.memory.clear()
         comparison.compare(opened, question)
 
     bare = cpu_s(lambda: opened.connection.cursor().sql(BARE_JOIN).pl())

@@ -5,17 +5,18 @@ library. It is rebuilt when the path, size or modification time of a file change
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from headway import record, sql, studies
 from headway.errors import HeadwayError, MisuseError, RecordError
 from headway.model import RunInfo
+from headway.remembered import Remembered
 
 Stamp = tuple[tuple[str, int, int], ...]
 _T = TypeVar("_T")
@@ -36,6 +37,9 @@ class Catalog:
     `digest` names the data: it changes when the canonical rows or the description of any run does,
     and not when a file is merely copied or touched. `folders` holds, by study, where its
     `study.toml` and the files that it names lie; `files`, by run, the run file.
+
+    `memory` keeps what was computed of this instance, and `shared` what was computed of single
+    runs, for every instance that holds the same rows. `private` runs are never in `shared`.
     """
 
     connection: sql.Connection
@@ -45,21 +49,35 @@ class Catalog:
     digest: str
     folders: dict[str, Path] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
-    memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    memory: Remembered = field(default_factory=Remembered, compare=False, repr=False)
+    shared: Remembered = field(default_factory=Remembered, compare=False, repr=False)
+    private: frozenset[str] = frozenset()
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """Return a value computed once for as long as the data stay what they are.
+        """Return a value of this instance, computed once; the key says what it depends on."""
+        return self.memory.value(key, compute)
 
-        The queries behind it are noted each time (`sql.recording`), not only when they run.
+    def of_each(
+        self,
+        what: str,
+        run_ids: Iterable[str],
+        asked: tuple[Hashable, ...],
+        compute: Callable[[list[str]], Mapping[str, _T]],
+    ) -> dict[str, _T]:
+        """Return one value for each run, computed once for its rows and what is asked.
+
+        `compute` gets all runs whose value is not known yet, so that one query answers for all of
+        them. A value must follow from the rows of its run alone: neither from other runs nor from
+        the description.
         """
-        if key not in self.memo:
-            with sql.recording() as names:
-                value = compute()
-            self.memo[key] = value, tuple(names)
-        known: _T
-        known, queries = self.memo[key]
-        sql.note(queries)
-        return known
+        keys = {
+            run_id: (what, run_id, self.runs[run_id].rows_sha256, *asked)
+            for run_id in dict.fromkeys(run_ids)
+        }
+        own = {run_id: key for run_id, key in keys.items() if run_id in self.private}
+        public = {run_id: key for run_id, key in keys.items() if run_id not in self.private}
+        found = self.shared.values(public, compute) | self.memory.values(own, compute)
+        return {run_id: found[run_id] for run_id in keys}
 
     def of_study(self, study: str) -> list[RunInfo]:
         """Return the runs of a study in reading order: policy, kind of load, load, replicate."""

@@ -200,6 +200,7 @@ def add_requests(connection: Connection, path: Path) -> None:
         A row breaks a constraint of `queries/schema/`; nothing of the file is kept.
     """
     _load(connection, "request_files", [path], "requests")
+    connection.execute(_read("schema/load/bounds.sql"))
 
 
 def add_state(connection: Connection, path: Path) -> None:

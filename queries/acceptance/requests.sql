@@ -1,9 +1,8 @@
--- What the effective number of requests of a run is computed from, in order of arrival.
+-- Every offered request of runs with its metrics, run by run and in order of arrival.
 --
--- @param run_id VARCHAR The run.
--- @param start_us BIGINT Start of the window over scheduled times; NULL is the run's own.
--- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
+-- @param run_ids VARCHAR[] Runs to read.
 -- @param origin VARCHAR Latency counts from: scheduled or sent.
+-- @column run_id VARCHAR The run.
 -- @column request_index INTEGER Position in the workload.
 -- @column arrival_us BIGINT Scheduled time, or the send where earlier or alone known.
 -- @column left_us BIGINT When it was last in flight; the last instant of the run for open ones.
@@ -16,6 +15,7 @@
 -- @column stall_least_ms DOUBLE What an open request's longest stall is at least.
 -- @column latency_least_ms DOUBLE What an open request's completion latency is at least.
 SELECT
+    run_id,
     request_index,
     arrival_us,
     CASE
@@ -34,5 +34,5 @@ SELECT
     END AS ttft_least_ms,
     CASE WHEN is_open(outcome) THEN max_gap_us / 1000 END AS stall_least_ms,
     CASE WHEN is_open(outcome) THEN (last_seen_us - arrival_us) / 1000 END AS latency_least_ms
-FROM valued([$run_id::VARCHAR], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR)
-ORDER BY place NULLS LAST, request_index
+FROM valued($run_ids::VARCHAR[], NULL::BIGINT, NULL::BIGINT, $origin::VARCHAR)
+ORDER BY run_id, place NULLS LAST, request_index

@@ -9,10 +9,6 @@
 -- @param start_us BIGINT Start of the window over scheduled times; NULL is the run's own.
 -- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
 -- @param origin VARCHAR Latency counts from: scheduled or sent.
--- @param ttft_limit_ms DOUBLE Largest acceptable TTFT; NULL is not declared.
--- @param tpot_limit_ms DOUBLE Largest acceptable mean time per output token; NULL is not declared.
--- @param stall_limit_ms DOUBLE Longest acceptable stall; NULL is not declared.
--- @param latency_limit_ms DOUBLE Largest acceptable completion latency; NULL is not declared.
 -- @column request_index INTEGER Position in the workload.
 -- @column arrival_us BIGINT When it was due, from its run's zero.
 -- @column a_outcome VARCHAR What became of it in A; NULL where A did not offer it.
@@ -25,8 +21,6 @@
 -- @column b_stall_ms DOUBLE Longest stall in B.
 -- @column a_latency_ms DOUBLE Completion latency in A.
 -- @column b_latency_ms DOUBLE Completion latency in B.
--- @column a_met BOOLEAN Whether it completed in A and kept every declared limit.
--- @column b_met BOOLEAN Whether it completed in B and kept every declared limit.
 -- @column prompt_tokens INTEGER Prompt length.
 -- @column output_tokens INTEGER Output length asked for, else delivered.
 -- @column prompt_class INTEGER Quartile of the prompt length, 1 to 4; NULL where it is unknown.
@@ -48,8 +42,6 @@ SELECT
     b.stall_ms AS b_stall_ms,
     a.latency_ms AS a_latency_ms,
     b.latency_ms AS b_latency_ms,
-    a.met AS a_met,
-    b.met AS b_met,
     coalesce(a.prompt_tokens, b.prompt_tokens) AS prompt_tokens,
     coalesce(a.wanted_tokens, b.wanted_tokens) AS output_tokens,
     quartile_of(coalesce(a.prompt_tokens, b.prompt_tokens), cuts.of_prompt) AS prompt_class,
@@ -59,17 +51,9 @@ SELECT
     coalesce(a.turn_index, b.turn_index) AS turn_index,
     coalesce(a.tenth, b.tenth) AS tenth
 FROM
-    side_of(
-        $run_a::VARCHAR, $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR,
-        $ttft_limit_ms::DOUBLE, $tpot_limit_ms::DOUBLE, $stall_limit_ms::DOUBLE,
-        $latency_limit_ms::DOUBLE
-    ) AS a
+    side_of($run_a::VARCHAR, $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS a
 FULL JOIN
-    side_of(
-        $run_b::VARCHAR, $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR,
-        $ttft_limit_ms::DOUBLE, $tpot_limit_ms::DOUBLE, $stall_limit_ms::DOUBLE,
-        $latency_limit_ms::DOUBLE
-    ) AS b
+    side_of($run_b::VARCHAR, $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS b
     USING (request_index)
 CROSS JOIN
     length_cuts(

@@ -42,8 +42,3 @@ CREATE MACRO arrived_us(scheduled_us, sent_us) AS
 -- request that was sent early has none: it waited for nothing before it was sent.
 CREATE MACRO slip_us(origin, scheduled_us, sent_us) AS
     CASE WHEN origin = 'scheduled' THEN greatest(sent_us - scheduled_us, 0) ELSE 0 END;
-
--- Whether a duration keeps a limit; an unknown duration does not, an undeclared limit is kept.
--- The duration is divided, for 1.001 * 1000 is less than 1001 to a computer.
-CREATE MACRO is_within(duration_us, limit_ms) AS
-    limit_ms IS NULL OR coalesce(duration_us / 1000 <= limit_ms, FALSE);

@@ -5,23 +5,9 @@
 CREATE MACRO last_known_us(scheduled_us, sent_us, ended_us, latency_us) AS
     coalesce(coalesce(sent_us, scheduled_us) + latency_us, ended_us, sent_us, scheduled_us);
 
--- The interval's own times, what can be known of them, and the origin latencies may count from.
--- `last_seen_us` is when the run was last heard of: open requests were under way until then.
-CREATE VIEW bounds AS
-SELECT
-    run_id,
-    count(*) AS n_measured,
-    count(arrived_us(scheduled_us, sent_us)) AS n_placed,
-    min(arrived_us(scheduled_us, sent_us)) AS first_us,
-    max(arrived_us(scheduled_us, sent_us)) + 1 AS last_us,
-    max(last_known_us(scheduled_us, sent_us, ended_us, latency_us)) FILTER (
-        WHERE outcome != 'not_sent'
-    ) AS last_seen_us,
-    count(scheduled_us) > 0
-    AND count(*) FILTER (WHERE sent_us IS NOT NULL AND scheduled_us IS NULL) = 0 AS has_schedule
-FROM requests
-WHERE phase = 'measured'
-GROUP BY run_id;
+-- Whether the run ended before it could be known what becomes of a request.
+CREATE MACRO is_open(outcome) AS
+    outcome IN ('cut_off', 'not_sent', 'unaccounted');
 
 CREATE MACRO origin_used(wanted, n_placed, has_schedule) AS
     CASE

@@ -18,16 +18,7 @@ SELECT
 FROM windowed(run_ids, start_us, end_us);
 
 -- One side of a comparison: the offered requests of a run, each with its fate, metrics and classes.
-CREATE MACRO side_of(
-    run,
-    start_us,
-    end_us,
-    origin,
-    ttft_limit_ms,
-    tpot_limit_ms,
-    stall_limit_ms,
-    latency_limit_ms
-) AS TABLE
+CREATE MACRO side_of(run, start_us, end_us, origin) AS TABLE
 WITH sizes AS (
     SELECT
         count(place) AS n,
@@ -38,11 +29,6 @@ WITH sizes AS (
 SELECT
     found.*,
     coalesce(found.requested_output_tokens, found.output_tokens) AS wanted_tokens,
-    found.completed
-    AND keeps_limits(
-        found.ttft_us, found.latency_us, found.output_tokens, found.n_chunks, found.max_gap_us,
-        found.slip, ttft_limit_ms, tpot_limit_ms, stall_limit_ms, latency_limit_ms
-    ) AS met,
     CASE
         WHEN found.prefix_group IS NULL THEN NULL
         WHEN coalesce(found.place, 1000000000 + found.request_index) = coldest.first_place

@@ -2,10 +2,10 @@
 -- Output tokens count as they are delivered where the chunk times of all answers are known, else at
 -- completion; input tokens likewise at the first token, else at completion. Drain after the window
 -- is in no rate; a window under 1 s has none, nor tokens where those of a completed answer lack.
--- @param run_id VARCHAR The run.
--- @param start_us BIGINT Start of the window.
--- @param end_us BIGINT End of the window, exclusive.
--- @column run_id VARCHAR The run; absent where it is unknown or the window has no bounds.
+-- @param run_ids VARCHAR[] Runs to describe.
+-- @param start_us BIGINT Start of the window; NULL is the run's own.
+-- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
+-- @column run_id VARCHAR The run; absent where the window has no bounds.
 -- @column window_s DOUBLE Length of the window in seconds.
 -- @column n_completed BIGINT Completions inside the window, whenever they were scheduled.
 -- @column tokens_of VARCHAR delivered or completed.
@@ -18,14 +18,16 @@
 WITH instants AS (
     SELECT
         *,
-        first_token_us >= $start_us::BIGINT AND last_token_us < $end_us::BIGINT AS inside,
-        first_token_us >= $start_us::BIGINT AND first_token_us < $end_us::BIGINT AS begins,
-        completed_us >= $start_us::BIGINT AND completed_us < $end_us::BIGINT AS completes
-    FROM token_instants([$run_id::VARCHAR])
+        first_token_us >= from_us AND last_token_us < to_us AS inside,
+        first_token_us >= from_us AND first_token_us < to_us AS begins,
+        completed_us >= from_us AND completed_us < to_us AS completes
+    FROM token_instants($run_ids::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT)
 ),
 
 known AS (
     SELECT
+        run_id,
+        any_value(to_us - from_us) / 1000000.0 AS window_s,
         count(*) FILTER (WHERE output_tokens > 0 AND (n_chunks IS NULL OR first_token_us IS NULL))
         = 0 AS has_chunk_times,
         count(*) FILTER (WHERE outcome = 'completed' AND output_tokens IS NULL) = 0 AS has_output,
@@ -37,18 +39,20 @@ known AS (
         sum(output_tokens) FILTER (WHERE inside AND output_tokens > 0) AS output_inside,
         sum(prompt_tokens) FILTER (WHERE begins) AS input_at_first_token
     FROM instants
-    HAVING count(*) > 0
+    GROUP BY run_id
 ),
 
 straddling AS (
-    SELECT sum(n_tokens) AS n_tokens
-    FROM chunk_instants([$run_id::VARCHAR], $start_us::BIGINT, $end_us::BIGINT)
-    WHERE at_us >= $start_us::BIGINT AND at_us < $end_us::BIGINT
+    SELECT
+        run_id,
+        sum(n_tokens) AS n_tokens
+    FROM chunk_instants($run_ids::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT)
+    WHERE at_us >= from_us AND at_us < to_us
+    GROUP BY run_id
 ),
 
 counted AS (
     SELECT
-        ($end_us::BIGINT - $start_us::BIGINT) / 1000000.0 AS window_s,
         known.*,
         CASE WHEN known.has_chunk_times THEN 'delivered' ELSE 'completed' END AS tokens_of,
         CASE
@@ -62,11 +66,11 @@ counted AS (
             WHEN known.has_input THEN coalesce(known.input_at_completion, 0)
         END::DOUBLE AS n_input_tokens
     FROM known
-    CROSS JOIN straddling
+    LEFT JOIN straddling USING (run_id)
 )
 
 SELECT
-    $run_id::VARCHAR AS run_id,
+    run_id,
     window_s,
     n_completed,
     tokens_of,
@@ -78,3 +82,4 @@ SELECT
     n_without_instant
 FROM counted
 WHERE window_s IS NOT NULL
+ORDER BY run_id

@@ -1,13 +1,13 @@
--- Waiting, paused and active requests and cache use of a run over one window, weighted by time.
+-- Waiting, paused and active requests and cache use of runs over one window, weighted by time.
 --
 -- Waiting for admission and paused after a start are two things and are never added. A mean counts
 -- the part of each sample that lies inside the window; a maximum is over samples that touch it. A
 -- counter runs since the server started: what it rose by is its last value less its first, and
 -- unknown where it fell, for the server was then started again.
 --
--- @param run_id VARCHAR The run.
--- @param start_us BIGINT Start of the window; NULL has no start.
--- @param end_us BIGINT End of the window, exclusive; NULL has no end.
+-- @param run_ids VARCHAR[] Runs to describe.
+-- @param start_us BIGINT Start of the window; NULL is the run's own.
+-- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
 -- @column run_id VARCHAR The run; no row where no state was recorded in the window.
 -- @column n_samples BIGINT Samples that touch the window.
 -- @column mean_running DOUBLE Mean number of active requests; NULL where it is not recorded.
@@ -20,22 +20,32 @@
 -- @column n_preemptions BIGINT Preemptions the server counted; NULL where it is not recorded.
 -- @column n_prefix_hits BIGINT Prompt tokens found in the cache; NULL where it is not recorded.
 -- @column n_prefix_queries BIGINT Prompt tokens looked up in the cache; NULL where not recorded.
-WITH held AS (
+WITH sampled AS (
+    SELECT
+        state.*,
+        CASE
+            WHEN bounds.n_placed = 0 THEN NULL ELSE coalesce($start_us::BIGINT, bounds.first_us)
+        END AS from_us,
+        CASE
+            WHEN bounds.n_placed = 0 THEN NULL ELSE coalesce($end_us::BIGINT, bounds.last_us)
+        END AS to_us
+    FROM state
+    LEFT JOIN bounds USING (run_id)
+    WHERE list_contains($run_ids::VARCHAR[], state.run_id)
+),
+
+held AS (
     SELECT
         *,
         greatest(
-            least(at_us + coalesce(duration_us, 0), coalesce($end_us::BIGINT, 9e18::BIGINT))
-            - greatest(at_us, coalesce($start_us::BIGINT, at_us)),
+            least(at_us + coalesce(duration_us, 0), coalesce(to_us, 9e18::BIGINT))
+            - greatest(at_us, coalesce(from_us, at_us)),
             0
         ) AS inside_us
-    FROM state
+    FROM sampled
     WHERE
-        run_id = $run_id::VARCHAR
-        AND at_us < coalesce($end_us::BIGINT, 9e18::BIGINT)
-        AND (
-            at_us >= coalesce($start_us::BIGINT, at_us)
-            OR at_us + duration_us > $start_us::BIGINT
-        )
+        at_us < coalesce(to_us, 9e18::BIGINT)
+        AND (at_us >= coalesce(from_us, at_us) OR at_us + duration_us > from_us)
 )
 
 SELECT
@@ -58,3 +68,4 @@ SELECT
         AS n_prefix_queries
 FROM held
 GROUP BY run_id
+ORDER BY run_id

@@ -2,14 +2,18 @@
 --
 -- A chunk's tokens count at its own instant. Where the source does not say how many tokens a chunk
 -- carried, a request's tokens are spread evenly over its chunks. Requests that are known to lie
--- wholly inside the window or wholly outside need no look at their chunks.
-CREATE MACRO token_instants(run_ids) AS TABLE
+-- wholly inside the window or wholly outside need no look at their chunks. The window, of each run
+-- its own where no other is asked for, is `from_us` to `to_us`.
+CREATE MACRO token_instants(run_ids, start_us, end_us) AS TABLE
 WITH begun AS (
     SELECT
-        *,
-        coalesce(sent_us, scheduled_us) AS begun_us
+        requests.*,
+        CASE WHEN bounds.n_placed > 0 THEN coalesce(start_us, bounds.first_us) END AS from_us,
+        CASE WHEN bounds.n_placed > 0 THEN coalesce(end_us, bounds.last_us) END AS to_us,
+        coalesce(requests.sent_us, requests.scheduled_us) AS begun_us
     FROM requests
-    WHERE phase = 'measured' AND list_contains(run_ids, run_id)
+    INNER JOIN bounds USING (run_id)
+    WHERE requests.phase = 'measured' AND list_contains(run_ids, requests.run_id)
 )
 
 SELECT
@@ -20,6 +24,8 @@ SELECT
     outcome,
     latency_us,
     n_chunks,
+    from_us,
+    to_us,
     begun_us + ttft_us AS first_token_us,
     begun_us + latency_us AS completed_us,
     coalesce(
@@ -30,18 +36,20 @@ FROM begun;
 CREATE MACRO chunk_instants(run_ids, start_us, end_us) AS TABLE
 WITH straddling AS (
     SELECT *
-    FROM token_instants(run_ids)
+    FROM token_instants(run_ids, start_us, end_us)
     WHERE
         output_tokens > 0
-        AND first_token_us < end_us
-        AND coalesce(last_token_us >= start_us, TRUE)
-        AND coalesce(first_token_us < start_us OR last_token_us >= end_us, TRUE)
+        AND first_token_us < to_us
+        AND coalesce(last_token_us >= from_us, TRUE)
+        AND coalesce(first_token_us < from_us OR last_token_us >= to_us, TRUE)
 ),
 
 gaps AS (
     SELECT
         straddling.run_id,
         straddling.request_index,
+        straddling.from_us,
+        straddling.to_us,
         straddling.first_token_us,
         straddling.output_tokens / straddling.n_chunks AS tokens_per_chunk,
         chunks.chunk_tokens,
@@ -58,6 +66,8 @@ gaps AS (
 SELECT
     run_id,
     request_index,
+    from_us,
+    to_us,
     first_token_us + sum(gap_us) OVER (
         PARTITION BY run_id, request_index
         ORDER BY place

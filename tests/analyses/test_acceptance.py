@@ -351,7 +351,7 @@ def test_a_request_that_arrives_as_the_window_ends_is_outside_it(tmp_path: Path)
     assert rows[50]["scheduled_us"] == 10_000_000
     opened = open_runs(tmp_path, make_run(rows))
     inside, beyond = (
-        correlation.correlation(opened, "r0", Window(0, end_us), Origin.SCHEDULED)
+        correlation.correlations(opened, ["r0"], Window(0, end_us), Origin.SCHEDULED)["r0"]
         for end_us in (10_000_000, 10_000_001)
     )
     assert inside.parts[Metric.TTFT].ranks == 1

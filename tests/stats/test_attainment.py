@@ -15,7 +15,7 @@ def laid_out(open_ttft_ms: list[float]) -> Sheet:
         completed=[True, True] + [False] * n_open,
         applicable={},
         least={Metric.TTFT: open_ttft_ms},
-        n_open=n_open,
+        is_open=[False, False] + [True] * n_open,
         n_placed=0,
     )
 
@@ -41,7 +41,7 @@ def test_an_answer_of_one_token_keeps_every_limit_on_cadence() -> None:
         completed=[True, True],
         applicable={Metric.STALL: [False, True]},
         least={},
-        n_open=0,
+        is_open=[False, False],
         n_placed=2,
     )
     counted = count(on, {Metric.STALL: 40})

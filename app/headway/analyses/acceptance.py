@@ -192,38 +192,59 @@ def judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[
     Verdicts from the other origin are added where they differ.
     """
     found = from_one_origin(catalog, selection, objective)
-    return [_with_other_origin(catalog, selection, objective, each) for each in found]
+    other = _from_other_origin(catalog, selection, objective, found)
+    return [
+        each
+        if (answers := other.get(each.run.run_id, each.verdicts)) == each.verdicts
+        else replace(each, elsewise=answers)
+        for each in found
+    ]
 
 
 def from_one_origin(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
     """Judge as `judge` does, without asking for the other origin."""
     met = rates.attainments(catalog, selection, objective)
     spans = accounting.intervals(catalog, selection)
-    sets = replicates.sets(catalog, [run_id for run_id in selection.run_ids if run_id in met])
+    run_ids = [run_id for run_id in selection.run_ids if run_id in met]
+    sets = replicates.sets(catalog, run_ids)
     firsts = [runs[0] for runs in sets]
     measured = {run_id: span.measured_rps for run_id, span in spans.items()}
-    titles = naming.titles(firsts, measured, configurations.names_of(catalog, firsts))
-    known = _Known(met, spans, titles)
-    return [_judged(catalog, selection, objective, runs, known) for runs in sets]
+    known = _Known(
+        met=met,
+        spans=spans,
+        titles=naming.titles(firsts, measured, configurations.names_of(catalog, firsts)),
+        parts=correlation.correlations(catalog, run_ids, selection.window, selection.origin),
+        slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
+    )
+    return [_judged(catalog, objective, runs, known) for runs in sets]
 
 
-def _with_other_origin(
-    catalog: Catalog, selection: Selection, objective: Objective, judged: Judged
-) -> Judged:
-    """Return the set with the verdicts from the other origin, where they differ.
+def _from_other_origin(
+    catalog: Catalog, selection: Selection, objective: Objective, found: Sequence[Judged]
+) -> dict[str, Verdicts]:
+    """Return the verdicts from the other origin by a set's first run, where counts differ.
 
-    Counts are compared first: where every run has the same from both, so are the verdicts.
+    Where every run of a set has the same counts from both, so are the verdicts.
     """
-    if judged.slip is None or not (judged.slip.max_us or judged.slip.max_lead_us):
-        return judged
+    slipped = [
+        each
+        for each in found
+        if each.slip is not None and (each.slip.max_us or each.slip.max_lead_us)
+    ]
     other = Origin.SENT if selection.origin is Origin.SCHEDULED else Origin.SCHEDULED
-    run_ids = tuple(run.run_id for run in judged.runs)
-    again = replace(selection, run_ids=run_ids, origin=other)
+    again = replace(selection, run_ids=_ids_of(slipped), origin=other)
     counts = rates.attainments(catalog, again, objective)
-    if [counts[run_id] for run_id in run_ids] == list(judged.counts):
-        return judged
-    answers = from_one_origin(catalog, again, objective)[0].verdicts
-    return judged if answers == judged.verdicts else replace(judged, elsewise=answers)
+    differ = [
+        each for each in slipped if [counts[run.run_id] for run in each.runs] != list(each.counts)
+    ]
+    if not differ:
+        return {}
+    judged = from_one_origin(catalog, replace(again, run_ids=_ids_of(differ)), objective)
+    return {each.run.run_id: each.verdicts for each in judged}
+
+
+def _ids_of(found: Sequence[Judged]) -> tuple[str, ...]:
+    return tuple(run.run_id for each in found for run in each.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,22 +254,20 @@ class _Known:
     met: dict[str, rates.Attainment]
     spans: dict[str, accounting.Interval]
     titles: dict[str, str]
+    parts: dict[str, correlation.Correlation]
+    slips: dict[str, Slip | None]
 
 
 def _judged(
-    catalog: Catalog,
-    selection: Selection,
-    objective: Objective,
-    runs: tuple[RunInfo, ...],
-    known: _Known,
+    catalog: Catalog, objective: Objective, runs: tuple[RunInfo, ...], known: _Known
 ) -> Judged:
     first, target = runs[0], objective.attainment
     counts = tuple(known.met[run.run_id] for run in runs)
     per_run = [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
     is_exact = is_deterministic(first)
     repeated = None if is_exact else repeats.repeats(per_run, target, objective.repeats)
-    traffic = _for_traffic(catalog, selection, objective, runs, counts)
-    slip = _slip(catalog, runs, objective)
+    traffic = _for_traffic(objective, counts, [known.parts[run.run_id] for run in runs])
+    slip = _slip([known.slips[run.run_id] for run in runs])
     span = known.spans.get(first.run_id)
     measured_rps = span.measured_rps if span else None
     return Judged(
@@ -287,17 +306,11 @@ class _ForTraffic:
 
 
 def _for_traffic(
-    catalog: Catalog,
-    selection: Selection,
     objective: Objective,
-    runs: Sequence[RunInfo],
     counts: Sequence[rates.Attainment],
+    parts: Sequence[correlation.Correlation],
 ) -> _ForTraffic:
     """Judge the claim about traffic, from requests whose arrivals are all known."""
-    parts = [
-        correlation.correlation(catalog, run.run_id, selection.window, selection.origin)
-        for run in runs
-    ]
     target = objective.attainment
     attained = verdicts.mean_attained(
         [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
@@ -370,8 +383,7 @@ def _effective(
     return pool_replicates(found)
 
 
-def _slip(catalog: Catalog, runs: Sequence[RunInfo], objective: Objective) -> Slip | None:
-    found = [correlation.slip_of(catalog, run.run_id, objective.ttft_ms) for run in runs]
+def _slip(found: Sequence[Slip | None]) -> Slip | None:
     known = [each for each in found if each is not None]
     return max(known, key=lambda each: (each.behind, each.early, each.p99_us), default=None)
 

@@ -50,24 +50,29 @@ class Account:
 
 def accounts(catalog: Catalog, selection: Selection) -> dict[str, Account]:
     """Count the outcomes of the selected runs; a run with no request in the window counts zeros."""
-    rows = sql.load("accounting/outcomes").run(
-        catalog.connection,
-        run_ids=list(selection.run_ids),
-        start_us=selection.window.start_us,
-        end_us=selection.window.end_us,
-    )
+    window = selection.window
+
+    def count(missing: list[str]) -> dict[str, tuple[dict[Outcome, int], int]]:
+        rows = sql.load("accounting/outcomes").run(
+            catalog.connection, run_ids=missing, start_us=window.start_us, end_us=window.end_us
+        )
+        found = {run_id: (dict.fromkeys(Outcome, 0), 0) for run_id in missing}
+        for row in rows.iter_rows(named=True):
+            outcomes, n_inferred = found[row["run_id"]]
+            outcomes[Outcome(row["outcome"])] = row["n"]
+            found[row["run_id"]] = outcomes, n_inferred + row["n_inferred"]
+        return found
+
+    counted = catalog.of_each("outcomes", selection.run_ids, (window,), count)
     spans = intervals(catalog, selection)
     found = {}
-    for run_id in selection.run_ids:
-        mine = rows.filter(rows["run_id"] == run_id)
-        outcomes = dict.fromkeys(Outcome, 0)
-        outcomes |= {Outcome(r["outcome"]): r["n"] for r in mine.iter_rows(named=True)}
+    for run_id, (outcomes, n_inferred) in counted.items():
         n_rows = spans[run_id].n_measured if run_id in spans else 0
         found[run_id] = Account(
             run_id=run_id,
             n_offered=sum(outcomes.values()),
             outcomes=outcomes,
-            n_inferred=int(mine["n_inferred"].sum()),
+            n_inferred=n_inferred,
             balanced=n_rows == catalog.runs[run_id].n_offered,
         )
     return found
@@ -87,28 +92,37 @@ def pooled(found: dict[str, Account]) -> Account:
 
 def reasons(catalog: Catalog, selection: Selection) -> dict[str, list[Reason]]:
     """Return why requests of each selected run did not complete, most frequent first."""
-    rows = sql.load("accounting/reasons").run(
-        catalog.connection,
-        run_ids=list(selection.run_ids),
-        start_us=selection.window.start_us,
-        end_us=selection.window.end_us,
-    )
-    found: dict[str, list[Reason]] = {run_id: [] for run_id in selection.run_ids}
-    for row in rows.iter_rows(named=True):
-        stated = row["outcome_basis"] == "stated"
-        found[row["run_id"]].append(
-            Reason(Outcome(row["outcome"]), stated, row["reason"], row["n"])
+    window = selection.window
+
+    def read(missing: list[str]) -> dict[str, list[Reason]]:
+        rows = sql.load("accounting/reasons").run(
+            catalog.connection, run_ids=missing, start_us=window.start_us, end_us=window.end_us
         )
-    return found
+        found: dict[str, list[Reason]] = {run_id: [] for run_id in missing}
+        for row in rows.iter_rows(named=True):
+            stated = row["outcome_basis"] == "stated"
+            found[row["run_id"]].append(
+                Reason(Outcome(row["outcome"]), stated, row["reason"], row["n"])
+            )
+        return found
+
+    return catalog.of_each("reasons", selection.run_ids, (window,), read)
 
 
 def intervals(catalog: Catalog, selection: Selection) -> dict[str, Interval]:
     """Return the window, origin and measured load of each selected run that has requests."""
-    rows = sql.load("accounting/windows").run(
-        catalog.connection,
-        run_ids=list(selection.run_ids),
-        start_us=selection.window.start_us,
-        end_us=selection.window.end_us,
-        origin=selection.origin.value,
-    )
-    return {row.pop("run_id"): Interval(**row) for row in rows.iter_rows(named=True)}
+    window, origin = selection.window, selection.origin
+
+    def read(missing: list[str]) -> dict[str, Interval | None]:
+        rows = sql.load("accounting/windows").run(
+            catalog.connection,
+            run_ids=missing,
+            start_us=window.start_us,
+            end_us=window.end_us,
+            origin=origin.value,
+        )
+        known = {row.pop("run_id"): Interval(**row) for row in rows.iter_rows(named=True)}
+        return {run_id: known.get(run_id) for run_id in missing}
+
+    found = catalog.of_each("interval", selection.run_ids, (window, origin), read)
+    return {run_id: each for run_id, each in found.items() if each is not None}

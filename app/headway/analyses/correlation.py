@@ -4,18 +4,22 @@ These parts depend on latencies only. They are computed once for a run, a window
 stay when an objective changes.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from headway import sql
+from headway.analyses import measured
+from headway.analyses.measured import METRICS
 from headway.catalog import Catalog
 from headway.model import Metric, Origin, Outcome, Window
+from headway.stats import slip as lateness
 from headway.stats.attainment import Sheet, sheet
-from headway.stats.effective import LatencyParts, in_flight, latency_parts
+from headway.stats.effective import Floats, LatencyParts, in_flight, latency_parts
 from headway.stats.reach import Pace, pace
-from headway.stats.slip import Slip, slip
+from headway.stats.slip import Slip
 from headway.stats.steadiness import Steadiness, steadiness
 
 _OPEN = [Outcome.CUT_OFF.value, Outcome.NOT_SENT.value, Outcome.UNACCOUNTED.value]
@@ -24,7 +28,6 @@ _LEAST = {
     Metric.STALL: "stall_least_ms",
     Metric.LATENCY: "latency_least_ms",
 }
-_METRICS = (Metric.TTFT, Metric.TPOT, Metric.STALL, Metric.LATENCY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,82 +43,86 @@ class Correlation:
     pace: Pace | None
 
 
-def correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Correlation:
-    """Return what a run's latencies say about correlation, remembered with the catalog."""
-    key = ("correlation", run_id, window, origin)
-    return catalog.remember(key, lambda: _correlation(catalog, run_id, window, origin))
+def correlations(
+    catalog: Catalog, run_ids: Iterable[str], window: Window, origin: Origin
+) -> dict[str, Correlation]:
+    """Return what the latencies of each run say about correlation."""
+
+    def compute(missing: list[str]) -> dict[str, Correlation]:
+        found = measured.requests(catalog, missing, origin)
+        return {run_id: _correlation(rows, window) for run_id, rows in found.items()}
+
+    return catalog.of_each("correlation", run_ids, (window, origin), compute)
 
 
-def sheet_of(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Sheet:
-    """Return a run laid out for counting who meets which limits, remembered with the catalog."""
-    key = ("sheet", run_id, window, origin)
-    return catalog.remember(key, lambda: _sheet(catalog, run_id, window, origin))
+def sheets(
+    catalog: Catalog, run_ids: Iterable[str], window: Window, origin: Origin
+) -> dict[str, Sheet]:
+    """Return each run laid out for counting who meets which limits."""
+
+    def compute(missing: list[str]) -> dict[str, Sheet]:
+        found = measured.requests(catalog, missing, origin)
+        return {run_id: _sheet(measured.inside(rows, window)) for run_id, rows in found.items()}
+
+    return catalog.of_each("sheet", run_ids, (window, origin), compute)
 
 
-def slip_of(catalog: Catalog, run_id: str, ttft_limit_ms: float | None) -> Slip | None:
-    """Return how far the sends of a run lagged behind its schedule; None where it is unknown."""
+def slips(
+    catalog: Catalog, run_ids: Iterable[str], ttft_limit_ms: float | None
+) -> dict[str, Slip | None]:
+    """Return how far the sends of each run lagged behind its schedule; None where it is unknown."""
+
+    def compute(missing: list[str]) -> dict[str, Floats]:
+        rows = sql.load("acceptance/slip").run(catalog.connection, run_ids=missing)
+        return {
+            run_id: lateness.lateness(mine["scheduled_us"].to_numpy(), mine["sent_us"].to_numpy())
+            for run_id, mine in measured.by_run(rows, missing).items()
+        }
+
     limit_us = None if ttft_limit_ms is None else ttft_limit_ms * 1000
-    key = ("slip", run_id, limit_us)
-    return catalog.remember(key, lambda: _slip(catalog, run_id, limit_us))
+    found = catalog.of_each("lateness", run_ids, (), compute)
+    return {run_id: lateness.slip(late_us, limit_us) for run_id, late_us in found.items()}
 
 
-def _slip(catalog: Catalog, run_id: str, limit_us: float | None) -> Slip | None:
-    rows = sql.load("acceptance/slip").run(catalog.connection, run_id=run_id)
-    return slip(rows["scheduled_us"].to_numpy(), rows["sent_us"].to_numpy(), limit_us)
-
-
-def _sheet(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Sheet:
-    rows = sql.load("acceptance/requests").run(
-        catalog.connection,
-        run_id=run_id,
-        start_us=window.start_us,
-        end_us=window.end_us,
-        origin=origin.value,
-    )
+def _sheet(rows: pl.DataFrame) -> Sheet:
     is_open = rows["outcome"].is_in(_OPEN)
     least = rows.filter(is_open)
     return sheet(
-        values={m: rows[m.value].fill_null(np.inf).to_numpy() for m in _METRICS},
+        values={m: rows[m.value].fill_null(np.inf).to_numpy() for m in METRICS},
         completed=(rows["outcome"] == Outcome.COMPLETED.value).to_numpy(),
         applicable={m: rows[m.value].is_not_null().to_numpy() for m in (Metric.TPOT, Metric.STALL)},
         least={
             metric: least[column].fill_null(np.nan).to_numpy() for metric, column in _LEAST.items()
         },
-        n_open=least.height,
+        is_open=is_open.to_numpy(),
         n_placed=rows.height - rows["arrival_us"].null_count(),
     )
 
 
-def _correlation(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> Correlation:
-    rows = sql.load("acceptance/requests").run(
-        catalog.connection, run_id=run_id, start_us=None, end_us=None, origin=origin.value
-    )
+def _correlation(rows: pl.DataFrame, window: Window) -> Correlation:
     placed = rows.filter(pl.col("arrival_us").is_not_null())
     if placed.is_empty():
         return Correlation({}, Steadiness.UNKNOWN, None)
-    # What was under way before the window began is in flight inside it: the whole run comes first.
-    flying = in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())
-    inside = _inside(placed["arrival_us"], window)
+    flown = placed.with_columns(flying=pl.Series(flying(placed)))
+    mine = measured.inside(flown, window)
     parts = {
         metric: latency_parts(
-            placed[metric.value].fill_null(0).to_numpy()[inside],
-            flying[inside],
-            placed[metric.value].is_not_null().to_numpy()[inside],
+            mine[metric.value].fill_null(0).to_numpy(),
+            mine["flying"].to_numpy(),
+            mine[metric.value].is_not_null().to_numpy(),
         )
-        for metric in _METRICS
+        for metric in METRICS
     }
     return Correlation(
         parts=parts,
-        steady=steadiness(placed[Metric.TTFT.value].to_numpy()[inside]),
-        pace=pace(placed["arrival_us"].to_numpy()[inside]),
+        steady=steadiness(mine[Metric.TTFT.value].to_numpy()),
+        pace=pace(mine["arrival_us"].to_numpy()),
     )
 
 
-def _inside(arrival_us: pl.Series, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    arrivals = arrival_us.to_numpy()
-    kept = np.ones(len(arrivals), bool)
-    if window.start_us is not None:
-        kept &= arrivals >= window.start_us
-    if window.end_us is not None:
-        kept &= arrivals < window.end_us
-    return kept
+def flying(placed: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return how many requests were in flight at each arrival.
+
+    What was under way before a window began is in flight inside it: the whole run is needed.
+    """
+    return in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())

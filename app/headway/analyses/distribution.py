@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from headway import sql
-from headway.analyses import correlation
+from headway.analyses import correlation, measured
+from headway.analyses.measured import Floats
 from headway.catalog import Catalog
-from headway.model import Basis, Method, Metric, Selection, Status
-from headway.stats.effective import effective_of_metric
+from headway.model import Basis, Method, Metric, Selection, Status, Stratum
+from headway.stats.effective import LatencyParts, effective_of_metric
 from headway.stats.intervals import order_statistic_ranks
+from headway.stats.percentiles import nearest_rank
 
 DEFAULT_SHARES = (0.5, 0.9, 0.95, 0.99)
 _EDGE = 1.25
@@ -67,28 +72,101 @@ def describe(
     Runs come in the order of the selection; a run without a population gets one description whose
     status says why there is no number. Percentiles come without bounds: `bounded` adds them.
     """
-    values = _values(selection, metric)
-    counts = sql.load("distribution/summary").run(catalog.connection, **values)
-    points = sql.load("distribution/percentiles").run(
-        catalog.connection, **values, method=selection.method.value, shares=list(shares)
-    )
-    percentiles: dict[tuple[str, str], list[Percentile]] = {}
-    for row in points.iter_rows(named=True):
-        point = Percentile(row["share"], row["value_ms"], row["not_reached"])
-        percentiles.setdefault((row["run_id"], row["stratum"]), []).append(point)
-    found: dict[str, list[Description]] = {run_id: [] for run_id in selection.run_ids}
-    for row in counts.iter_rows(named=True):
-        key = (row["run_id"], row["stratum"])
-        status = _status(row)
-        known = tuple(percentiles.get(key, ())) if status is Status.MEASURED else ()
-        found[row["run_id"]].append(
-            Description(metric=metric, status=status, percentiles=known, **row)
-        )
+    counts = _counts(catalog, selection, metric)
+    is_sorted = _has_bounds(selection, metric)
+    percentiles = (_from_sorted if is_sorted else _queried)(catalog, selection, metric, shares)
     return [
         description
-        for run_id, descriptions in found.items()
-        for description in descriptions or [_without_population(run_id, selection, metric)]
+        for run_id, rows in counts.items()
+        for description in [_description(row, metric, percentiles) for row in rows]
+        or [_without_population(run_id, selection, metric)]
     ]
+
+
+def _description(
+    row: dict[str, Any],
+    metric: Metric,
+    percentiles: dict[tuple[str, str], tuple[Percentile, ...]],
+) -> Description:
+    status = _status(row)
+    known = percentiles.get((row["run_id"], row["stratum"]), ())
+    return Description(
+        metric=metric,
+        status=status,
+        percentiles=known if status is Status.MEASURED else (),
+        **row,
+    )
+
+
+def _counts(
+    catalog: Catalog, selection: Selection, metric: Metric
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of the query distribution/summary by run."""
+
+    def read(run_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
+        values = _values(replace(selection, run_ids=tuple(run_ids)), metric)
+        rows = sql.load("distribution/summary").run(catalog.connection, **values)
+        found: dict[str, list[dict[str, Any]]] = {run_id: [] for run_id in run_ids}
+        for row in rows.iter_rows(named=True):
+            found[row["run_id"]].append(row)
+        return found
+
+    if selection.stratum is not Stratum.NONE:  # all selected runs cut the classes together
+        return read(list(selection.run_ids))
+    asked = (metric, selection.window, selection.basis, selection.origin)
+    return catalog.of_each("counts", selection.run_ids, asked, read)
+
+
+def _queried(
+    catalog: Catalog, selection: Selection, metric: Metric, shares: Sequence[float]
+) -> dict[tuple[str, str], tuple[Percentile, ...]]:
+    rows = sql.load("distribution/percentiles").run(
+        catalog.connection,
+        **_values(selection, metric),
+        method=selection.method.value,
+        shares=list(shares),
+    )
+    found: dict[tuple[str, str], tuple[Percentile, ...]] = {}
+    for row in rows.iter_rows(named=True):
+        point = Percentile(row["share"], row["value_ms"], row["not_reached"])
+        key = (row["run_id"], row["stratum"])
+        found[key] = (*found.get(key, ()), point)
+    return found
+
+
+def _from_sorted(
+    catalog: Catalog, selection: Selection, metric: Metric, shares: Sequence[float]
+) -> dict[tuple[str, str], tuple[Percentile, ...]]:
+    """Return what `_queried` does for the offered, by rank in the sorted requests of each run."""
+    found = _ordered(catalog, selection, metric)
+    return {
+        (run_id, "all"): tuple(
+            Percentile(share, value, not_reached=value is None)
+            for share in sorted(shares)
+            for value in [_finite(nearest_rank(values, share))]
+        )
+        for run_id, values in found.items()
+        if len(values)
+    }
+
+
+def _ordered(catalog: Catalog, selection: Selection, metric: Metric) -> dict[str, Floats]:
+    return measured.ordered(catalog, selection.run_ids, metric, selection.window, selection.origin)
+
+
+def _finite(value: ArrayLike) -> float | None:
+    number = float(np.asarray(value))
+    return number if np.isfinite(number) else None
+
+
+def _has_bounds(selection: Selection, metric: Metric) -> bool:
+    """Tell whether percentiles are nearest-rank ones of the offered, which have bounds."""
+    return (
+        selection.basis is Basis.OFFERED
+        and selection.method is Method.NEAREST
+        and selection.stratum is Stratum.NONE
+        and metric is not Metric.GAP
+    )
 
 
 def described_with_bounds(
@@ -110,48 +188,32 @@ def bounded(
     (`headway.stats.intervals`). Where requests are too few no bound exists, and it stays None.
     Other populations, strata and pooled gaps have none: their correlation was not studied.
     """
-    if selection.basis is not Basis.OFFERED or selection.method is not Method.NEAREST:
+    if not _has_bounds(selection, metric):
         return list(described)
+    found = correlation.correlations(catalog, selection.run_ids, selection.window, selection.origin)
+    values = _ordered(catalog, selection, metric)
     return [
-        each
-        if each.stratum != "all" or not each.percentiles or metric is Metric.GAP
-        else _with_bounds(catalog, selection, metric, each)
+        _with_bounds(each, found[each.run_id].parts.get(metric), values[each.run_id])
+        if each.percentiles
+        else each
         for each in described
     ]
 
 
-def _with_bounds(
-    catalog: Catalog, selection: Selection, metric: Metric, described: Description
-) -> Description:
-    known = correlation.correlation(catalog, described.run_id, selection.window, selection.origin)
-    part, n = known.parts.get(metric), described.denominator
-    effective = None if part is None else effective_of_metric(part, n)
+def _with_bounds(described: Description, part: LatencyParts | None, values: Floats) -> Description:
+    effective = None if part is None else effective_of_metric(part, len(values))
     if effective is None:
         return described
-    bounds = _bounds(catalog, selection, metric, described, effective.n_eff)
+    bounds = tuple(_bounded(point, values, effective.n_eff) for point in described.percentiles)
     return replace(described, percentiles=bounds, n_eff=effective.n_eff)
 
 
-def _bounds(
-    catalog: Catalog, selection: Selection, metric: Metric, described: Description, n_eff: float
-) -> tuple[Percentile, ...]:
-    n = described.denominator
-    ranks = [order_statistic_ranks(n_eff, n, point.share, 0.95) for point in described.percentiles]
-    # The middle of a rank's interval of shares asks for exactly that rank.
-    wanted = {rank: (rank - 0.5) / n for pair in ranks for rank in pair if rank is not None}
-    one = replace(selection, run_ids=(described.run_id,))
-    values = {
-        point.share: point.value_ms
-        for each in describe(catalog, one, metric, sorted(set(wanted.values())))
-        for point in each.percentiles
-    }
-    return tuple(
-        replace(
-            point,
-            low_ms=None if low is None else values[wanted[low]],
-            high_ms=None if high is None else values[wanted[high]],
-        )
-        for point, (low, high) in zip(described.percentiles, ranks, strict=True)
+def _bounded(point: Percentile, values: Floats, n_eff: float) -> Percentile:
+    low, high = order_statistic_ranks(n_eff, len(values), point.share, 0.95)
+    return replace(
+        point,
+        low_ms=None if low is None else _finite(values[low - 1]),
+        high_ms=None if high is None else _finite(values[high - 1]),
     )
 
 

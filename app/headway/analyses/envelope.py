@@ -60,10 +60,15 @@ class Envelope:
 
 def envelopes(catalog: Catalog, judged: Sequence[Judged], asked: Asked) -> list[Envelope]:
     """Return one envelope per configuration, workload, arrival process and axis."""
+    planned = workload.fingerprints(catalog, [each.run.run_id for each in judged])
     groups: dict[Hashable, list[Judged]] = {}
     for each in judged:
-        groups.setdefault(_key(catalog, each), []).append(each)
-    return _told_apart([_envelope(catalog, group, asked) for group in groups.values()])
+        requests = planned[each.run.run_id].requests
+        groups.setdefault((requests, _key(each)), []).append(each)
+    found = [
+        _envelope(group, planned[group[0].run.run_id].requests, asked) for group in groups.values()
+    ]
+    return _told_apart(found)
 
 
 def _told_apart(found: Sequence[Envelope]) -> list[Envelope]:
@@ -132,13 +137,12 @@ def differences(found: Sequence[Envelope]) -> dict[str, tuple[str, ...]]:
     return changed
 
 
-def _key(catalog: Catalog, judged: Judged) -> Hashable:
+def _key(judged: Judged) -> Hashable:
     run = judged.run
     load = run.load
     return (
         judged.line,
         configurations.fields_of(run),
-        workload.fingerprint_of(catalog, run.run_id).requests,
         load.kind is LoadKind.CLOSED,
         load.arrivals,
         load.burstiness,
@@ -146,7 +150,7 @@ def _key(catalog: Catalog, judged: Judged) -> Hashable:
     )
 
 
-def _envelope(catalog: Catalog, group: Sequence[Judged], asked: Asked) -> Envelope:
+def _envelope(group: Sequence[Judged], requests: str, asked: Asked) -> Envelope:
     ordered = sorted(group, key=lambda each: (each.x is None, each.x or 0.0))
     first = ordered[0].run
     by_load: dict[float, list[Judged]] = {}
@@ -165,7 +169,7 @@ def _envelope(catalog: Catalog, group: Sequence[Judged], asked: Asked) -> Envelo
         judged=tuple(ordered),
         axis=CONCURRENCY if first.load.kind is LoadKind.CLOSED else OFFERED,
         arrivals=_arrivals(ordered[0]),
-        requests=workload.fingerprint_of(catalog, first.run_id).requests,
+        requests=requests,
         holds_for=dict(configurations.fields_of(first)),
         bracket=envelope.bracket(points),
         verdicts=verdicts,

@@ -95,7 +95,6 @@ def frame(
 def _rows(catalog: Catalog, run_a: str, run_b: str, window: Window, origin: Origin) -> pl.DataFrame:
     """Return one pair of runs, remembered: limits move, and the requests stay."""
     key = ("pairs", run_a, run_b, window, origin)
-    limits = {f"{metric.value.removesuffix('_ms')}_limit_ms": None for metric in METRICS}
     return catalog.remember(
         key,
         lambda: sql.load("comparison/pairs").run(
@@ -105,7 +104,6 @@ def _rows(catalog: Catalog, run_a: str, run_b: str, window: Window, origin: Orig
             start_us=window.start_us,
             end_us=window.end_us,
             origin=origin.value,
-            **limits,
         ),
     )
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from headway import sql
 from headway.analyses import correlation
-from headway.analyses.accounting import Interval, intervals
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Selection
 from headway.stats.attainment import Counts, Sheet, Spells, count
@@ -66,8 +65,17 @@ class Attainment:
 
 def rates(catalog: Catalog, selection: Selection) -> dict[str, Rates]:
     """Return the rates of every selected run."""
-    spans = intervals(catalog, selection)
-    return {run_id: _of_run(catalog, run_id, spans.get(run_id)) for run_id in selection.run_ids}
+    window = selection.window
+
+    def compute(missing: list[str]) -> dict[str, Rates]:
+        rows = sql.load("rates/throughput").run(
+            catalog.connection, run_ids=missing, start_us=window.start_us, end_us=window.end_us
+        )
+        known = rows.drop("n_output_tokens", "n_input_tokens").iter_rows(named=True)
+        found = {row["run_id"]: Rates(**row) for row in known}
+        return {run_id: found.get(run_id, Rates(run_id)) for run_id in missing}
+
+    return catalog.of_each("rates", selection.run_ids, (window,), compute)
 
 
 def attainments(
@@ -79,12 +87,17 @@ def attainments(
     the limits.
     """
     limits = objective.limits()
-    found = {}
-    for run_id in selection.run_ids:
-        on = correlation.sheet_of(catalog, run_id, selection.window, selection.origin)
-        if on.n:
-            found[run_id] = _attainment(run_id, on, count(on, limits))
-    return found
+
+    def compute(missing: list[str]) -> dict[str, Attainment | None]:
+        found = correlation.sheets(catalog, missing, selection.window, selection.origin)
+        return {
+            run_id: _attainment(run_id, on, count(on, limits)) if on.n else None
+            for run_id, on in found.items()
+        }
+
+    asked = (selection.window, selection.origin, tuple(limits.items()))
+    counted = catalog.of_each("attainment", selection.run_ids, asked, compute)
+    return {run_id: each for run_id, each in counted.items() if each is not None}
 
 
 def _attainment(run_id: str, on: Sheet, counts: Counts) -> Attainment:
@@ -108,13 +121,3 @@ def goodput_rps(attainment: Attainment | None, rate: Rates) -> float | None:
     if attainment is None or rate.window_s is None or rate.completed_rps is None:
         return None
     return attainment.n_met / rate.window_s
-
-
-def _of_run(catalog: Catalog, run_id: str, interval: Interval | None) -> Rates:
-    if interval is None or interval.start_us is None or interval.end_us is None:
-        return Rates(run_id)
-    rows = sql.load("rates/throughput").run(
-        catalog.connection, run_id=run_id, start_us=interval.start_us, end_us=interval.end_us
-    )
-    row = rows.drop("n_output_tokens", "n_input_tokens").row(0, named=True)
-    return Rates(**row)

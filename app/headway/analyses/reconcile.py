@@ -1,9 +1,10 @@
 """Our number beside the tool's own: do they agree, and if not, why?"""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from headway.analyses import accounting, distribution
+from headway.analyses.distribution import Description
 from headway.catalog import Catalog
 from headway.model import (
     Basis,
@@ -55,25 +56,54 @@ class Reconciliation:
 
 def reconcile(catalog: Catalog, run_id: str) -> Reconciliation:
     """Compare every number that the run's tool printed with the record."""
-    run = catalog.run(run_id)
-    selection = Selection((run_id,), origin=Origin.SENT, method=Method.LINEAR)
-    metrics = dict.fromkeys(aggregate.metric for aggregate in run.tool.aggregates)
+    return reconcile_all(catalog, (run_id,))[run_id]
+
+
+def reconcile_all(catalog: Catalog, run_ids: Sequence[str]) -> dict[str, Reconciliation]:
+    """Compare every number that the tools of runs printed with the record."""
+    runs = [catalog.run(run_id) for run_id in run_ids]
+    theirs = _described(catalog, runs, Basis.SOURCE)
+    ours = _described(catalog, runs, Basis.COMPLETED)
+    selection = Selection(tuple(run_ids), origin=Origin.SENT)
+    accounts = accounting.accounts(catalog, selection)
+    return {run.run_id: _reconciled(run, accounts[run.run_id], theirs, ours) for run in runs}
+
+
+def _described(
+    catalog: Catalog, runs: Sequence[RunInfo], basis: Basis
+) -> dict[tuple[str, Metric], Description]:
+    """Describe each metric that the tools of these runs print, in two queries a metric."""
+    printed: dict[Metric, dict[str, set[float]]] = {}
+    for run in runs:
+        for aggregate in run.tool.aggregates:
+            asked = printed.setdefault(aggregate.metric, {}).setdefault(run.run_id, set())
+            if aggregate.statistic.startswith("p"):
+                asked.add(_share(aggregate.statistic))
+    found = {}
+    for metric, by_run in printed.items():
+        chosen = Selection(tuple(by_run), basis=basis, origin=Origin.SENT, method=Method.LINEAR)
+        shares = sorted(set().union(*by_run.values()))
+        for each in distribution.describe(catalog, chosen, metric, shares):
+            found[each.run_id, metric] = each
+    return found
+
+
+def _reconciled(
+    run: RunInfo,
+    account: accounting.Account,
+    theirs: dict[tuple[str, Metric], Description],
+    ours: dict[tuple[str, Metric], Description],
+) -> Reconciliation:
     found: list[Comparison] = []
-    for metric in metrics:
+    for metric in dict.fromkeys(aggregate.metric for aggregate in run.tool.aggregates):
         mine = [a for a in run.tool.aggregates if a.metric is metric]
-        theirs = _values(catalog, replace(selection, basis=Basis.SOURCE), metric, mine)
-        ours = _values(catalog, replace(selection, basis=Basis.COMPLETED), metric, mine)
-        found += [_compare(a, theirs[a.statistic], ours[a.statistic]) for a in mine]
-    account = accounting.accounts(catalog, selection)[run_id]
-    return Reconciliation(run_id, tuple(found), _why(run, account, found))
+        source, completed = (_values(side[run.run_id, metric], mine) for side in (theirs, ours))
+        found += [_compare(a, source[a.statistic], completed[a.statistic]) for a in mine]
+    return Reconciliation(run.run_id, tuple(found), _why(run, account, found))
 
 
-def _values(
-    catalog: Catalog, selection: Selection, metric: Metric, wanted: Iterable[ToolAggregate]
-) -> dict[str, float | None]:
+def _values(described: Description, wanted: Iterable[ToolAggregate]) -> dict[str, float | None]:
     """Return the wanted statistics of a metric by name, such as mean, max or p99.9."""
-    shares = sorted({_share(a.statistic) for a in wanted if a.statistic.startswith("p")})
-    described = distribution.describe(catalog, selection, metric, shares)[0]
     if described.status is not Status.MEASURED:
         return {a.statistic: None for a in wanted}
     by_share = {point.share: point.value_ms for point in described.percentiles}

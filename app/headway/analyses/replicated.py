@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from headway.analyses import configurations, replicates, shift, workload
+from headway.analyses import configurations, measured, replicates, shift, workload
 from headway.analyses.shift import RunValues
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
@@ -170,6 +170,7 @@ def _apart(
     catalog: Catalog, runs: Sequence[RunInfo], window: Window, origin: Origin
 ) -> list[dict[Key, float]]:
     """Return the relative differences of every pair of runs of one set."""
+    measured.requests(catalog, [run.run_id for run in runs], origin)  # all of them in one query
     found = [percentiles(catalog, run.run_id, window, origin) for run in runs]
     return [
         {key: max(x, y) / min(x, y) - 1 for key, x in first.items() if x and (y := second[key])}

@@ -19,6 +19,7 @@ def sets(catalog: Catalog, run_ids: Sequence[str]) -> list[tuple[RunInfo, ...]]:
 
 
 def _sets(catalog: Catalog, run_ids: Sequence[str]) -> list[tuple[RunInfo, ...]]:
+    workload.plans(catalog, run_ids)  # in one query, before pairs are compared
     found: list[list[RunInfo]] = []
     for run_id in run_ids:
         run = catalog.runs[run_id]

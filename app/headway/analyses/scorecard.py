@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from headway import sql
 from headway.analyses import accounting, rates
-from headway.analyses.accounting import Interval
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Objective, Origin, Outcome, Selection, Window
@@ -90,16 +89,16 @@ def scorecard(
 def _of_side(catalog: Catalog, side: Side, asked: _Asked) -> dict[tuple[str, str], float | None]:
     """Return the mean over the runs of a side; unknown where one run does not know."""
     selection = Selection(side.run_ids, asked.window, origin=asked.origin)
-    spans = accounting.intervals(catalog, selection)
     counted = accounting.accounts(catalog, selection)
     speeds = rates.rates(catalog, selection)
     preempted = _preemptions(catalog, selection)
+    pressures = _pressures(catalog, selection)
     met = {} if asked.objective is None else rates.attainments(catalog, selection, asked.objective)
     runs = [
         {
             **_counts(counted[run_id], met.get(run_id)),
             **_speeds(speeds[run_id], met.get(run_id)),
-            **_state(catalog, run_id, spans.get(run_id), preempted.get(run_id)),
+            **_state(pressures.get(run_id, {}), preempted.get(run_id)),
         }
         for run_id in side.run_ids
     ]
@@ -139,17 +138,22 @@ def _preemptions(catalog: Catalog, selection: Selection) -> dict[str, int | None
     return dict(zip(found["run_id"], found["n_preemptions"], strict=True))
 
 
-def _state(
-    catalog: Catalog, run_id: str, span: Interval | None, n_preempted: int | None
-) -> dict[tuple[str, str], float | None]:
-    """Return what the server showed; its own counter of preemptions wins over the requests'."""
+def _pressures(catalog: Catalog, selection: Selection) -> dict[str, dict[str, float | None]]:
+    """Return what the servers of the runs showed over the window; absent where nothing did."""
     rows = sql.load("state/pressure").run(
         catalog.connection,
-        run_id=run_id,
-        start_us=span.start_us if span else None,
-        end_us=span.end_us if span else None,
+        run_ids=list(selection.run_ids),
+        start_us=selection.window.start_us,
+        end_us=selection.window.end_us,
     )
-    known: dict[str, float | None] = rows.row(0, named=True) if rows.height else {}
+    return {row["run_id"]: row for row in rows.iter_rows(named=True)}
+
+
+def _state(
+    pressure: dict[str, float | None], n_preempted: int | None
+) -> dict[tuple[str, str], float | None]:
+    """Return what the server showed; its own counter of preemptions wins over the requests'."""
+    known = dict(pressure)
     counted, hits = known.get("n_preemptions"), known.get("n_prefix_hits")
     looked_up = known.get("n_prefix_queries")
     known["preemptions"] = n_preempted if counted is None else counted

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from headway import sql
-from headway.analyses import pairs
+from headway.analyses import measured, pairs
 from headway.analyses.pairs import METRICS, Paired
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
@@ -110,13 +109,7 @@ def of_frame(rows: pl.DataFrame, side: str) -> RunValues:
 
 def of_run(catalog: Catalog, run_id: str, window: Window, origin: Origin) -> RunValues:
     """Return the metrics of a run that has no partner."""
-    rows = sql.load("acceptance/requests").run(
-        catalog.connection,
-        run_id=run_id,
-        start_us=window.start_us,
-        end_us=window.end_us,
-        origin=origin.value,
-    )
+    rows = measured.inside(measured.requests(catalog, (run_id,), origin)[run_id], window)
     completed = rows["outcome"] == Outcome.COMPLETED.value
     return {metric: _taken(rows[metric.value], completed) for metric in METRICS}
 

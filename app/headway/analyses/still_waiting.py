@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from headway import sql
+from headway.analyses import measured
 from headway.catalog import Catalog
 from headway.model import Outcome, Selection
 from headway.stats.incidence import Fate, aalen_johansen, kaplan_meier
@@ -39,24 +39,15 @@ def still_waiting(
 ) -> list[StillWaiting]:
     """Return the treatments of every selected run that ended with requests still waiting."""
     found: list[StillWaiting] = []
-    for run_id in selection.run_ids:
-        found += _of_run(catalog, selection, run_id, shares)
+    read = measured.requests(catalog, selection.run_ids, selection.origin)
+    for run_id, rows in read.items():
+        found += _of_run(run_id, measured.inside(rows, selection.window), shares)
     return found
 
 
-def _of_run(
-    catalog: Catalog, selection: Selection, run_id: str, shares: tuple[float, ...]
-) -> list[StillWaiting]:
-    rows = (
-        sql.load("acceptance/requests")
-        .run(
-            catalog.connection,
-            run_id=run_id,
-            start_us=selection.window.start_us,
-            end_us=selection.window.end_us,
-            origin=selection.origin.value,
-        )
-        .filter((pl.col("outcome") != Outcome.NOT_SENT.value) & pl.col("arrival_us").is_not_null())
+def _of_run(run_id: str, offered: pl.DataFrame, shares: tuple[float, ...]) -> list[StillWaiting]:
+    rows = offered.filter(
+        (pl.col("outcome") != Outcome.NOT_SENT.value) & pl.col("arrival_us").is_not_null()
     )
     delivered = np.isfinite(rows["ttft_ms"].to_numpy())
     waiting = rows["outcome"].is_in(_OPEN).to_numpy() & ~delivered

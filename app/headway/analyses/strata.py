@@ -1,27 +1,33 @@
 """Is every class of requests served? Verdicts by load and class, each cell on its own requests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from headway import sql
-from headway.analyses import acceptance
+from headway.analyses import acceptance, correlation, measured
 from headway.analyses.acceptance import Judged, is_deterministic
+from headway.analyses.measured import METRICS
 from headway.catalog import Catalog
-from headway.model import Metric, Objective, Selection, Stratum
+from headway.model import Metric, Objective, Selection, Stratum, Window
 from headway.stats import repeats, verdicts
+from headway.stats.attainment import Sheet, met_by, still_open
 from headway.stats.effective import (
+    Booleans,
     Effective,
     LatencyParts,
     effective,
-    in_flight,
     latency_parts,
     pool_replicates,
 )
 from headway.stats.reach import Pace, busiest, pace
 from headway.stats.steadiness import Steadiness, steadiness, worst
 from headway.stats.verdicts import Attained, Claim, InRun
+
+Places = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +50,25 @@ class StratumCell:
     n_eff: float | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Members:
+    """The requests of one class in one run, whatever the limits are.
+
+    `places` are theirs in the run's sheet. `parts` is empty and `pace` None where an arrival is
+    not known.
+    """
+
+    order: int
+    stratum: str
+    places: Places
+    parts: dict[Metric, LatencyParts]
+    steady: Steadiness
+    pace: Pace | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """One class of requests in one run."""
+    """One class of requests in one run against an objective."""
 
     n_offered: int
     n_met: int
@@ -54,15 +76,6 @@ class _Class:
     effective: Effective | None
     steady: Steadiness
     pace: Pace | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What all cells share."""
-
-    selection: Selection
-    objective: Objective
-    stratum: Stratum
 
 
 def strata(
@@ -73,65 +86,100 @@ def strata(
     wanted: Stratum,
 ) -> list[StratumCell]:
     """Judge every class of every run on a load axis; classes of length are common to all runs."""
-    asked = _Asked(selection, objective, wanted)
     on_axis = [each for each in judged if each.x is not None]
-    return [cell for each in on_axis for cell in _cells(catalog, asked, each)]
+    run_ids = [run.run_id for each in on_axis for run in each.runs]
+    members = _members(catalog, selection, run_ids, wanted)
+    sheets = correlation.sheets(catalog, run_ids, selection.window, selection.origin)
+    classes = {run_id: _classes(objective, sheets[run_id], members[run_id]) for run_id in run_ids}
+    return [cell for each in on_axis for cell in _cells(objective, each, classes)]
 
 
-def _cells(catalog: Catalog, asked: _Asked, judged: Judged) -> list[StratumCell]:
+def _cells(
+    objective: Objective, judged: Judged, classes: dict[str, dict[tuple[int, str], _Class]]
+) -> list[StratumCell]:
     found: dict[tuple[int, str], list[_Class]] = {}
     for run in judged.runs:
-        rows = _rows(catalog, asked, run.run_id)
-        for key, mine in rows.group_by("stratum_order", "stratum", maintain_order=True):
-            order, name = int(str(key[0])), str(key[1])
-            found.setdefault((order, name), []).append(_class(asked.objective, mine))
+        for key, each in classes[run.run_id].items():
+            found.setdefault(key, []).append(each)
     return [
-        _cell(asked.objective, judged, order, name, found[order, name])
-        for order, name in sorted(found)
+        _cell(objective, judged, order, name, found[order, name]) for order, name in sorted(found)
     ]
 
 
-def _rows(catalog: Catalog, asked: _Asked, run_id: str) -> pl.DataFrame:
-    """Return the requests of the window in order of arrival: class, fate, metrics, in flight.
+def _members(
+    catalog: Catalog, selection: Selection, run_ids: Sequence[str], wanted: Stratum
+) -> dict[str, list[_Members]]:
+    """Return the classes of each run, remembered: they do not depend on the limits."""
+    window, origin = selection.window, selection.origin
+
+    def compute() -> dict[str, list[_Members]]:
+        rows = sql.load("acceptance/strata").run(
+            catalog.connection,
+            run_ids=list(selection.run_ids),
+            start_us=window.start_us,
+            end_us=window.end_us,
+            stratum=wanted.value,
+        )
+        named = measured.by_run(rows, run_ids)
+        requests = measured.requests(catalog, run_ids, origin)
+        return {run_id: _members_of(requests[run_id], named[run_id], window) for run_id in run_ids}
+
+    key = ("classes", selection.run_ids, tuple(run_ids), window, origin, wanted)
+    return catalog.remember(key, compute)
+
+
+def _members_of(requests: pl.DataFrame, named: pl.DataFrame, window: Window) -> list[_Members]:
+    """Return the classes of one run.
 
     What was under way before the window began is in flight inside it: the whole run comes first.
     """
-    origin, limits = asked.selection.origin.value, asked.objective.limits()
-    values = sql.load("acceptance/requests").run(
-        catalog.connection, run_id=run_id, start_us=None, end_us=None, origin=origin
+    placed = requests.filter(pl.col("arrival_us").is_not_null())
+    known = placed.select("request_index", flying=pl.Series(correlation.flying(placed)))
+    rows = (
+        measured.inside(requests, window)
+        .with_row_index("at")
+        .join(named, on="request_index", maintain_order="left")
+        .join(known, on="request_index", how="left", maintain_order="left")
     )
-    placed = values.filter(pl.col("arrival_us").is_not_null())
-    flying = in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())
-    classes = sql.load("acceptance/strata").run(
-        catalog.connection,
-        run_id=run_id,
-        run_ids=list(asked.selection.run_ids),
-        start_us=asked.selection.window.start_us,
-        end_us=asked.selection.window.end_us,
-        stratum=asked.stratum.value,
-        origin=origin,
-        ttft_limit_ms=limits.get(Metric.TTFT),
-        tpot_limit_ms=limits.get(Metric.TPOT),
-        stall_limit_ms=limits.get(Metric.STALL),
-        latency_limit_ms=limits.get(Metric.LATENCY),
-    )
-    known = placed.select("request_index", flying=pl.Series(flying))
-    return values.join(classes, on="request_index", maintain_order="left").join(
-        known, on="request_index", how="left", maintain_order="left"
-    )
+    return [
+        _class_of(int(str(key[0])), str(key[1]), mine)
+        for key, mine in rows.group_by("stratum_order", "stratum", maintain_order=True)
+    ]
 
 
-def _class(objective: Objective, rows: pl.DataFrame) -> _Class:
-    n_met, n_open = int(rows["met"].sum()), int(rows["still_open"].sum())
+def _class_of(order: int, stratum: str, rows: pl.DataFrame) -> _Members:
     known = rows["arrival_us"].null_count() == 0
-    parts = [_part(rows, metric) for metric in objective.limits()] if known else []
-    return _Class(
-        n_offered=rows.height,
-        n_met=n_met,
-        attained=verdicts.attained(n_met, n_open, rows.height),
-        effective=effective(parts, rows["met"].to_numpy()) if known else None,
+    return _Members(
+        order=order,
+        stratum=stratum,
+        places=rows["at"].to_numpy(),
+        parts={metric: _part(rows, metric) for metric in METRICS} if known else {},
         steady=steadiness(rows[Metric.TTFT.value].to_numpy() if known else None),
         pace=pace(rows["arrival_us"].to_numpy()) if known else None,
+    )
+
+
+def _classes(
+    objective: Objective, on: Sheet, members: Sequence[_Members]
+) -> dict[tuple[int, str], _Class]:
+    limits = objective.limits()
+    met, waiting = met_by(on, limits), still_open(on, limits)
+    return {
+        (each.order, each.stratum): _class(each, met[each.places], waiting[each.places], limits)
+        for each in members
+    }
+
+
+def _class(members: _Members, met: Booleans, waiting: Booleans, limits: Iterable[Metric]) -> _Class:
+    n, n_met = len(met), int(np.count_nonzero(met))
+    parts = [members.parts[metric] for metric in limits if metric in members.parts]
+    return _Class(
+        n_offered=n,
+        n_met=n_met,
+        attained=verdicts.attained(n_met, int(np.count_nonzero(waiting)), n),
+        effective=effective(parts, met) if members.parts else None,
+        steady=members.steady,
+        pace=members.pace,
     )
 
 

@@ -42,6 +42,7 @@ def summarise(
         for metric in Metric
     }
     met = _attained(catalog, selection, objective)
+    tools = reconcile.reconcile_all(catalog, selection.run_ids)
     return [
         RunSummary(
             run=catalog.runs[run_id],
@@ -50,7 +51,7 @@ def summarise(
             rates=speeds[run_id],
             goodput_rps=rates.goodput_rps(met.get(run_id), speeds[run_id]),
             metrics={metric: described[metric][run_id] for metric in Metric},
-            tool=reconcile.reconcile(catalog, run_id),
+            tool=tools[run_id],
         )
         for run_id in selection.run_ids
     ]

@@ -13,6 +13,7 @@ from headway.catalog import Catalog
 from headway.figures import answers, verdict_reasons
 from headway.model import Metric, Objective, RunInfo
 from headway.stats.attainment import Spells
+from headway.stats.fingerprint import Fingerprint
 from headway.version import __version__
 
 Document = dict[str, Any]
@@ -57,7 +58,7 @@ def saved(answer: Answer, catalog: Catalog, at: datetime) -> Document:
         "date": at.isoformat(timespec="seconds"),
         "catalog_digest": catalog.digest,
         "selection": _selection(answer.question),
-        "runs": [_run(run, answer, catalog) for run in answer.runs],
+        "runs": _runs(answer, catalog),
         "verdict": verdict(answer),
     }
 
@@ -211,11 +212,15 @@ def _selection(question: Question) -> Document:
     }
 
 
-def _run(run: RunInfo, answer: Answer, catalog: Catalog) -> Document:
+def _runs(answer: Answer, catalog: Catalog) -> list[Document]:
+    planned = workload.fingerprints(catalog, [run.run_id for run in answer.runs])
+    return [_run(run, answer, catalog, planned[run.run_id]) for run in answer.runs]
+
+
+def _run(run: RunInfo, answer: Answer, catalog: Catalog, planned: Fingerprint) -> Document:
     measured = answer.measured_rps.get(run.run_id)
     load = documents.load(run.load, measured)
     del load["measured_rps"]  # it follows from the rows
-    planned = workload.fingerprint_of(catalog, run.run_id)
     return {
         "run_id": run.run_id,
         "policy": configurations.name_of(catalog, run),

@@ -7,7 +7,7 @@ from headway.ingest.report import measured_rps
 from headway.model import Finding, Phase, Severity
 from headway.numbers import brief
 from headway.record import Run
-from headway.stats.slip import slip
+from headway.stats.slip import lateness, slip
 
 RATE_GAP = 0.05
 
@@ -32,7 +32,7 @@ def _sent_early(run: Run) -> list[Finding]:
     """Say how many requests were sent before their schedule, beyond what a clock may round."""
     rows = run.requests.select(["phase", "scheduled_us", "sent_us"])
     rows = rows.filter(pc.equal(rows["phase"], Phase.MEASURED.value))
-    known = slip(rows["scheduled_us"].to_numpy(), rows["sent_us"].to_numpy(), None)
+    known = slip(lateness(rows["scheduled_us"].to_numpy(), rows["sent_us"].to_numpy()), None)
     if known is None or not known.n_early:
         return []
     message = (

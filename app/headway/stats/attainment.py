@@ -22,7 +22,8 @@ class Sheet:
     `values` holds, by metric and in milliseconds, +infinity for a request that did not complete and
     −infinity for an answer too short for the metric: the first keeps no limit, the second keeps
     all. `short` marks those answers by metric, where there are any. `least` holds, for the open
-    requests alone, what each metric already came to at least; NaN where that is not known. `edges`
+    requests alone (`is_open`), what each metric already came to at least; NaN where that is not
+    known. `edges`
     are the bounds of the ten blocks of arrivals, none where fewer than ten are known. `n_placed`
     requests have a known arrival.
     """
@@ -31,10 +32,19 @@ class Sheet:
     values: dict[Metric, Floats]
     short: dict[Metric, Booleans]
     least: dict[Metric, Floats]
+    is_open: Booleans
     edges: tuple[int, ...]
-    n: int
-    n_open: int
     n_placed: int
+
+    @property
+    def n(self) -> int:
+        """Offered requests."""
+        return len(self.completed)
+
+    @property
+    def n_open(self) -> int:
+        """Requests that were open when the run ended."""
+        return int(np.count_nonzero(self.is_open))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,7 @@ def sheet(
     completed: ArrayLike,
     applicable: Mapping[Metric, ArrayLike],
     least: Mapping[Metric, ArrayLike],
-    n_open: int,
+    is_open: ArrayLike,
     n_placed: int,
 ) -> Sheet:
     """Lay a run out for counting.
@@ -90,8 +100,10 @@ def sheet(
         By metric, shape (n,): false for an answer too short for it.
     least
         By metric, shape (n_open,): lower bounds of the open requests, NaN where unknown.
-    n_open, n_placed
-        Open requests, and requests whose arrival is known; those stand first.
+    is_open
+        Shape (n,), whether the run ended before it was known what becomes of the request.
+    n_placed
+        Requests whose arrival is known; they come first.
     """
     done = np.asarray(completed, bool)
     too_short = {metric: ~np.asarray(fits, bool) & done for metric, fits in applicable.items()}
@@ -104,16 +116,15 @@ def sheet(
         values=kept,
         short={metric: mask for metric, mask in too_short.items() if mask.any()},
         least={metric: np.asarray(bound, float) for metric, bound in least.items()},
+        is_open=np.asarray(is_open, bool),
         edges=tuple(edges) if n_placed >= N_BLOCKS else (),
-        n=len(done),
-        n_open=n_open,
         n_placed=n_placed,
     )
 
 
 def count(on: Sheet, limits: Mapping[Metric, float]) -> Counts:
     """Count the requests that completed and keep every limit; a limit is kept at equality."""
-    met = _met(on, limits)
+    met = met_by(on, limits)
     short = [on.short[metric] for metric in limits if metric in on.short]
     no_cadence = int(np.count_nonzero(met & np.logical_or.reduce(short))) if short else 0
     by_block = tuple(
@@ -122,7 +133,7 @@ def count(on: Sheet, limits: Mapping[Metric, float]) -> Counts:
     return Counts(
         n_met=int(np.count_nonzero(met)),
         n_no_cadence=no_cadence,
-        n_open=_still_open(on, limits),
+        n_open=int(np.count_nonzero(still_open(on, limits))),
         by_block=by_block,
         past={metric: _past(on, metric, limit) for metric, limit in limits.items()},
         n_unmeasured=_unmeasured(on, limits),
@@ -159,17 +170,21 @@ def _spells(met: Booleans, by_block: Sequence[tuple[int, int]]) -> Spells | None
     )
 
 
-def _met(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:
+def met_by(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:
+    """Return which requests completed and keep every limit, shape (n,)."""
     if not limits:
         return on.completed
     kept = [on.values[metric] <= limit for metric, limit in limits.items()]
     return np.logical_and.reduce(kept) if len(kept) > 1 else kept[0]
 
 
-def _still_open(on: Sheet, limits: Mapping[Metric, float]) -> int:
-    """Count the open requests that are past no limit: unknown bounds decide nothing."""
-    past = np.zeros(on.n_open, bool)
-    for metric, value in limits.items():
+def still_open(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:
+    """Return which requests were open and past no limit, shape (n,); what is unknown is past none.
+
+    The mean time per token of an unfinished answer can still fall, so it decides nothing.
+    """
+    waiting = on.is_open.copy()
+    for metric, limit in limits.items():
         if metric in on.least:
-            past |= on.least[metric] > value
-    return on.n_open - int(np.count_nonzero(past))
+            waiting[on.is_open] &= ~(on.least[metric] > limit)
+    return waiting

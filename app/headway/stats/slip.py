@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headway.stats.percentiles import nearest_rank
+from headway.stats.percentiles import Floats, nearest_rank
 
 NOTICEABLE_US = 1000
 SHARE_OF_LIMIT = 0.01
@@ -33,13 +33,25 @@ class Slip:
     early: bool
 
 
-def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | None) -> Slip | None:
-    """Return the slip of the requests that were sent; None where the schedule is unknown.
+def lateness(scheduled_us: ArrayLike, sent_us: ArrayLike) -> Floats:
+    """Return how long after its schedule each request was sent, ascending, in microseconds.
 
     Parameters
     ----------
     scheduled_us, sent_us
-        Shape (n,), one clock; NaN where not recorded.
+        Shape (n,), one clock; NaN where not recorded: such a request is left out.
+    """
+    late = np.asarray(sent_us, float) - np.asarray(scheduled_us, float)
+    return np.sort(late[~np.isnan(late)])
+
+
+def slip(late: Floats, ttft_limit_us: float | None) -> Slip | None:
+    """Return the slip of the requests that were sent; None where the schedule is unknown.
+
+    Parameters
+    ----------
+    late
+        Shape (n,), ascending: the `lateness` of the requests.
     ttft_limit_us
         Declared TTFT limit; None without one.
 
@@ -49,8 +61,6 @@ def slip(scheduled_us: ArrayLike, sent_us: ArrayLike, ttft_limit_us: float | Non
     requests were sent before their schedule by more than that. (`late_share` is for the
     reader: on any real client a few sends are a millisecond late.)
     """
-    late = np.asarray(sent_us, float) - np.asarray(scheduled_us, float)
-    late = np.sort(late[~np.isnan(late)])
     if len(late) == 0:
         return None
     p99 = float(nearest_rank(late, 0.99))
