@@ -5,7 +5,8 @@ library. It is rebuilt when the path, size or modification time of a file change
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -110,7 +111,8 @@ def run_files(paths: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(file for file in path.rglob("*.parquet") if record.is_run_file(file))
+            files = sorted(Path(entry.path) for entry in _entries(path))
+            found += [file for file in files if record.is_run_file(file)]
         elif path.is_file():
             found.append(path)
         else:
@@ -121,23 +123,48 @@ def run_files(paths: Iterable[Path]) -> list[Path]:
 def stamp(paths: Iterable[Path]) -> Stamp:
     """Return what tells whether files changed: path, size and modification time of each.
 
-    `study.toml` files beside the runs count too.
+    Run files, their companions and `study.toml` files count. Folders are read once.
     """
-    files = run_files(paths)
-    beside = {file.parent / studies.FILE_NAME for file in files}
-    companions = {file.with_name(f"{file.stem}{record.STATE_SUFFIX}") for file in files}
-    return _stamp([*files, *sorted(path for path in beside | companions if path.is_file())])
+    found: Stamp = ()
+    for path in paths:
+        if path.is_dir():
+            found += tuple(sorted(_stamped(entry) for entry in _entries(path)))
+        else:
+            study = path.with_name(studies.FILE_NAME)
+            companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
+            found += _stamp(each for each in (path, companion, study) if each.is_file())
+    return found
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Return the Parquet and study files under a folder; hidden folders are not entered."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith("."):
+                    yield from _entries(Path(entry.path))
+            elif entry.name.endswith(".parquet") or entry.name == studies.FILE_NAME:
+                yield entry
+
+
+def _stamped(entry: os.DirEntry[str]) -> tuple[str, int, int]:
+    status = entry.stat()
+    return entry.path, status.st_size, status.st_mtime_ns
 
 
 def _stamp(files: Iterable[Path]) -> Stamp:
     return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
-def open_catalog(paths: Sequence[Path]) -> Catalog:
+def open_catalog(
+    paths: Sequence[Path], shared: Remembered | None = None, private: Path | None = None
+) -> Catalog:
     """Open an instance over the run files of libraries.
 
     A file that cannot be read, or whose rows are not those that its digest names, is listed in
     `broken` and leaves the others alone. Where two files hold the same run, the first is taken.
+    What is computed of single runs goes to `shared`, which other instances may use too; of runs
+    under `private` nothing does.
     """
     connection = sql.connect()
     infos: dict[str, RunInfo] = {}
@@ -170,6 +197,12 @@ def open_catalog(paths: Sequence[Path]) -> Catalog:
         digest=_digest(infos.values()),
         folders=folders,
         files=dict(zip(infos, files, strict=True)),
+        shared=Remembered() if shared is None else shared,
+        private=frozenset(
+            run_id
+            for run_id, path in zip(infos, files, strict=True)
+            if private is not None and path.is_relative_to(private)
+        ),
     )
 
 

@@ -6,9 +6,10 @@ second waits for the first. The values that nobody has asked for the longest are
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
 from threading import Lock, RLock
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ import polars as pl
 from headway import sql
 
 LIMIT_BYTES = 256 * 1024 * 1024
+_LOOKED_AT = 2
 _T = TypeVar("_T")
 
 
@@ -141,7 +143,15 @@ def size_of(value: object) -> int:
     if is_dataclass(value) and not isinstance(value, type):
         return 64 + sum(size_of(getattr(value, each.name)) for each in fields(value))
     if isinstance(value, Mapping):
-        return 64 + sum(size_of(key) + size_of(each) for key, each in value.items())
+        return 64 + _size_of_all(value.keys()) + _size_of_all(value.values())
     if isinstance(value, (tuple, list, set, frozenset)):
-        return 64 + sum(size_of(each) for each in value)
+        return 64 + _size_of_all(value)
     return sys.getsizeof(value)
+
+
+def _size_of_all(values: Collection[object]) -> int:
+    """Return about how many bytes values take: of many alike, a few are looked at."""
+    looked_at = list(islice(values, _LOOKED_AT))
+    if not looked_at:
+        return 0
+    return sum(map(size_of, looked_at)) * len(values) // len(looked_at)

@@ -5,7 +5,7 @@ workload* needs replicates or a deterministic simulator; *for traffic like this*
 effective requests (docs/methods.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -191,6 +191,11 @@ def judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[
 
     Verdicts from the other origin are added where they differ.
     """
+    key = ("judged", selection, objective)
+    return catalog.remember(key, lambda: _judge(catalog, selection, objective))
+
+
+def _judge(catalog: Catalog, selection: Selection, objective: Objective) -> list[Judged]:
     found = from_one_origin(catalog, selection, objective)
     other = _from_other_origin(catalog, selection, objective, found)
     return [
@@ -217,6 +222,27 @@ def from_one_origin(catalog: Catalog, selection: Selection, objective: Objective
         slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
     )
     return [_judged(catalog, objective, runs, known) for runs in sets]
+
+
+def again(catalog: Catalog, selection: Selection, judged: Judged) -> Callable[[Objective], Judged]:
+    """Return a function that judges one set against other limits, from what is known of it."""
+    run_ids = [run.run_id for run in judged.runs]
+    window, origin = selection.window, selection.origin
+    sheets = correlation.sheets(catalog, run_ids, window, origin)
+    parts = correlation.correlations(catalog, run_ids, window, origin)
+    spans = accounting.intervals(catalog, replace(selection, run_ids=tuple(run_ids)))
+
+    def judge_again(objective: Objective) -> Judged:
+        known = _Known(
+            met={run_id: rates.attainment(run_id, on, objective) for run_id, on in sheets.items()},
+            spans=spans,
+            titles={judged.run.run_id: judged.title},
+            parts=parts,
+            slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
+        )
+        return _judged(catalog, objective, judged.runs, known)
+
+    return judge_again
 
 
 def _from_other_origin(

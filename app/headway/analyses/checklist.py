@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway import sql
-from headway.analyses import accounting, trace_mix
+from headway.analyses import accounting, measured, trace_mix
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.analyses.envelope import Envelope
 from headway.analyses.trace_mix import Quantity, TraceMix, Unread
@@ -66,14 +65,14 @@ def checklist(
 ) -> list[Line]:
     """Return the review of a study, one line for each thing that a decision rests on."""
     counted = accounting.accounts(catalog, selection)
-    mix = sql.load("workload/mix").run(catalog.connection, run_ids=list(selection.run_ids))
+    mix = measured.rows_of(catalog, "workload/mix", selection.run_ids)
     attached = trace_mix.attached(catalog, study)
     evidence = Evidence(
         study=study,
         runs=tuple(catalog.runs[run_id] for run_id in selection.run_ids),
         judged=tuple(judged),
         envelopes=tuple(envelopes),
-        mix=tuple(mix.drop("run_id").to_dicts()),
+        mix=tuple(mix[run_id] for run_id in sorted(mix) if mix[run_id]),
         n_unaccounted=sum(each.outcomes[Outcome.UNACCOUNTED] for each in counted.values()),
         balanced=all(each.balanced for each in counted.values()),
         trace=None if attached is None else trace_mix.compare(catalog, selection, attached),

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from headway import sql
-from headway.analyses import accounting, rates
+from headway.analyses import accounting, measured, rates
 from headway.analyses.acceptance import Judged
 from headway.analyses.envelope import Envelope
 from headway.catalog import Catalog
@@ -47,31 +47,26 @@ def observed(catalog: Catalog, selection: Selection, found: Sequence[Envelope]) 
     ]
     run_ids = tuple(judged.run.run_id for _, _, judged in edges)
     chosen = Selection(run_ids, selection.window, origin=selection.origin)
-    peaks = _by_run(catalog, "state/peaks", run_ids)
-    flying = _by_run(catalog, "state/in_flight", run_ids)
+    peaks = measured.rows_of(catalog, "state/peaks", run_ids)
+    flying = measured.rows_of(catalog, "state/in_flight", run_ids)
     speeds = rates.rates(catalog, chosen)
     counted = accounting.accounts(catalog, chosen)
-    lost = _by_run(catalog, "accounting/first_lost", run_ids)
+    lost = measured.rows_of(catalog, "accounting/first_lost", run_ids)
     return [
         _observed(line, edge, judged, peaks, flying, speeds, counted, lost)
         for line, edge, judged in edges
     ]
 
 
-def _by_run(catalog: Catalog, name: str, run_ids: tuple[str, ...]) -> dict[str, dict[str, object]]:
-    rows = sql.load(name).run(catalog.connection, run_ids=list(run_ids))
-    return {row["run_id"]: row for row in rows.iter_rows(named=True)}
-
-
 def _observed(
     line: str,
     edge: str,
     judged: Judged,
-    peaks: dict[str, dict[str, object]],
-    flying: dict[str, dict[str, object]],
+    peaks: dict[str, dict[str, Any]],
+    flying: dict[str, dict[str, Any]],
     speeds: dict[str, rates.Rates],
     counted: dict[str, accounting.Account],
-    lost: dict[str, dict[str, object]],
+    lost: dict[str, dict[str, Any]],
 ) -> Observed:
     run_id = judged.run.run_id
     state, flight = peaks.get(run_id, {}), flying.get(run_id, {})

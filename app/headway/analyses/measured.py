@@ -5,6 +5,7 @@ The requests of all runs that a view needs come in one query, and stay in memory
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,6 +33,20 @@ def requests(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[s
         return by_run(rows, missing)
 
     return catalog.of_each("requests", run_ids, (origin,), read)
+
+
+def rows_of(catalog: Catalog, name: str, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the one row that a stored query has for each run; none where it has no row.
+
+    The query takes `run_ids` alone, and a run's row follows from that run alone.
+    """
+
+    def read(missing: list[str]) -> dict[str, dict[str, Any]]:
+        rows = sql.load(name).run(catalog.connection, run_ids=missing)
+        found = {row["run_id"]: row for row in rows.iter_rows(named=True)}
+        return {run_id: found.get(run_id, {}) for run_id in missing}
+
+    return catalog.of_each(name, run_ids, (), read)
 
 
 def by_run(rows: pl.DataFrame, run_ids: Sequence[str]) -> dict[str, pl.DataFrame]:

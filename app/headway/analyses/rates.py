@@ -6,7 +6,7 @@ from headway import sql
 from headway.analyses import correlation
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Selection
-from headway.stats.attainment import Counts, Sheet, Spells, count
+from headway.stats.attainment import Sheet, Spells, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +86,22 @@ def attainments(
     Counted on numbers that stay in memory (the query acceptance/requests), because a reader moves
     the limits.
     """
-    limits = objective.limits()
 
     def compute(missing: list[str]) -> dict[str, Attainment | None]:
         found = correlation.sheets(catalog, missing, selection.window, selection.origin)
         return {
-            run_id: _attainment(run_id, on, count(on, limits)) if on.n else None
+            run_id: attainment(run_id, on, objective) if on.n else None
             for run_id, on in found.items()
         }
 
-    asked = (selection.window, selection.origin, tuple(limits.items()))
+    asked = (selection.window, selection.origin, tuple(objective.limits().items()))
     counted = catalog.of_each("attainment", selection.run_ids, asked, compute)
     return {run_id: each for run_id, each in counted.items() if each is not None}
 
 
-def _attainment(run_id: str, on: Sheet, counts: Counts) -> Attainment:
+def attainment(run_id: str, on: Sheet, objective: Objective) -> Attainment:
+    """Count the offered requests of one run that met all declared limits."""
+    counts = count(on, objective.limits())
     return Attainment(
         run_id=run_id,
         n_offered=on.n,
@@ -116,8 +117,8 @@ def _attainment(run_id: str, on: Sheet, counts: Counts) -> Attainment:
     )
 
 
-def goodput_rps(attainment: Attainment | None, rate: Rates) -> float | None:
+def goodput_rps(attained: Attainment | None, rate: Rates) -> float | None:
     """Return requests of the window that met the objective ÷ the window's length in seconds."""
-    if attainment is None or rate.window_s is None or rate.completed_rps is None:
+    if attained is None or rate.window_s is None or rate.completed_rps is None:
         return None
-    return attainment.n_met / rate.window_s
+    return attained.n_met / rate.window_s

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from headway import sql
-from headway.analyses import rates
+from headway.analyses import measured, rates
 from headway.analyses.acceptance import Judged
 from headway.analyses.envelope import Envelope
 from headway.catalog import Catalog
@@ -38,8 +37,8 @@ def trades(catalog: Catalog, selection: Selection, found: Sequence[Envelope]) ->
     while the service gets worse. Envelopes come in order of the loss, the greatest first.
     """
     run_ids = tuple(run.run_id for each in found for judged in each.judged for run in judged.runs)
-    rows = sql.load("rates/makespan").run(catalog.connection, run_ids=list(run_ids))
-    makespan = dict(zip(rows["run_id"], rows["output_tokens_per_s"], strict=True))
+    rows = measured.rows_of(catalog, "rates/makespan", run_ids)
+    makespan = {run_id: row.get("output_tokens_per_s") for run_id, row in rows.items()}
     chosen = Selection(run_ids, selection.window, origin=selection.origin)
     window = {
         run_id: rate.output_tokens_per_s for run_id, rate in rates.rates(catalog, chosen).items()

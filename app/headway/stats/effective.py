@@ -12,6 +12,7 @@ needs nothing but the ten counts of `effective_from_blocks`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -301,6 +302,7 @@ def pool_draws(runs: Sequence[Effective]) -> Effective:
     return Effective(n, deff, n / deff / few_blocks(len(runs)), longer)
 
 
+@cache
 def few_blocks(n_runs: int) -> float:
     """Return (t / z)² at 0.975: the price of a variance estimated from n_runs · 9 differences."""
     quantile = stats.t.ppf(0.975, n_runs * (N_BLOCKS - 1)) / stats.norm.ppf(0.975)

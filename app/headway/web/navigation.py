@@ -35,9 +35,9 @@ def run() -> None:
     state.start_link()
     try:
         links.demand_page(title.lower() for title, _ in _ENTRIES)
-        with above:
-            state.warn_of_other_data()
-        with sql.recording():
+        with state.one_library(), sql.recording():
+            with above:
+                state.warn_of_other_data()
             page.run()
     except links.WrongLinkError as error:
         with above:

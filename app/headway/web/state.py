@@ -1,7 +1,9 @@
 """What pages share: the open catalog, cached analyses, the selection, and provenance."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -14,6 +16,7 @@ from headway.analyses import configurations, naming
 from headway.catalog import Catalog, Stamp
 from headway.figures import text, theme
 from headway.model import RunInfo
+from headway.remembered import Remembered
 from headway.serving import PATHS_VARIABLE
 from headway.studies import Study
 from headway.web import links
@@ -39,14 +42,20 @@ def library_paths() -> tuple[str, ...]:
     return (str(_SAMPLES),) if _SAMPLES.is_dir() else ()
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the run files …")
-def _opened(paths: tuple[str, ...], stamp: Stamp) -> Catalog:  # noqa: ARG001 the stamp is the key
-    return catalogs.open_catalog([Path(path) for path in paths])
+@st.cache_resource(show_spinner=False)
+def _shared() -> Remembered:
+    """Return what was computed of the public runs, for all sessions of the server."""
+    return Remembered()
 
 
-@st.cache_resource(max_entries=2, scope="session", show_spinner="Reading the run files …")
-def _opened_here(paths: tuple[str, ...], stamp: Stamp) -> Catalog:  # noqa: ARG001 as above
-    return catalogs.open_catalog([Path(path) for path in paths])
+@st.cache_resource(max_entries=2, show_spinner="Reading the run files …")
+def _opened(paths: tuple[str, ...], _stamp: Stamp, stamped: int) -> Catalog:  # noqa: ARG001
+    return catalogs.open_catalog([Path(path) for path in paths], _shared())
+
+
+@st.cache_resource(max_entries=1, scope="session", show_spinner="Reading the run files …")
+def _opened_here(paths: tuple[str, ...], _stamp: Stamp, stamped: int) -> Catalog:  # noqa: ARG001
+    return catalogs.open_catalog([Path(path) for path in paths], _shared(), Path(paths[0]))
 
 
 def _brought() -> tuple[str, ...]:
@@ -55,61 +64,46 @@ def _brought() -> tuple[str, ...]:
     return (str(workspace.library),) if workspace and workspace.run_files() else ()
 
 
+_current: ContextVar[Catalog | None] = ContextVar("catalog", default=None)
+
+
+@contextmanager
+def one_library() -> Iterator[None]:
+    """Read the library once for everything that is drawn inside."""
+    token = _current.set(_catalog())
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def catalog() -> Catalog:
     """Return the open catalog, built anew when a file of the library changed.
 
     A session that has brought runs of its own has an instance of its own: in a shared one, others
     would see them.
     """
+    return _current.get() or _catalog()
+
+
+def _catalog() -> Catalog:
     shown, brought = library_paths(), _brought()
     # A run that is both here and brought is shown as it was brought, study and all.
     paths = (*brought, *shown)
     opened = _opened_here if brought else _opened
-    return opened(paths, catalogs.stamp(Path(path) for path in paths))
-
-
-@st.cache_data(max_entries=512, show_spinner=False)
-def _analysed(
-    key: str,  # noqa: ARG001 names the data, the analysis and its arguments
-    _analysis: Callable[..., Any],
-    _args: tuple[Any, ...],
-    _catalog: Catalog,
-) -> Any:
-    return _recorded(_analysis, _args, _catalog)
-
-
-@st.cache_data(max_entries=256, scope="session", show_spinner=False)
-def _analysed_here(
-    key: str,  # noqa: ARG001 as above
-    _analysis: Callable[..., Any],
-    _args: tuple[Any, ...],
-    _catalog: Catalog,
-) -> Any:
-    return _recorded(_analysis, _args, _catalog)
-
-
-def _recorded(
-    analysis: Callable[..., Any], args: tuple[Any, ...], opened: Catalog
-) -> tuple[Any, tuple[str, ...]]:
-    """Return a result with the names of the queries it rests on, to be cached together."""
-    with sql.recording() as names:
-        result = analysis(opened, *args)
-    return result, tuple(names)
+    stamp = catalogs.stamp(Path(path) for path in paths)
+    return opened(paths, stamp, hash(stamp))
 
 
 def analysed(analysis: Callable[..., _T], *args: Any) -> _T:
     """Run an analysis over the catalog, once per data and arguments.
 
-    The key spells the arguments out, which are frozen dataclasses and plain values: nothing is
-    sampled, and equal keys mean equal results.
+    The key holds the arguments themselves, which are frozen dataclasses and plain values: nothing
+    is sampled, and equal keys mean equal results. Nobody may change a result.
     """
     opened = catalog()
-    key = f"{opened.digest} {analysis.__module__}.{analysis.__qualname__} {args!r}"
-    remembered = _analysed_here if _brought() else _analysed
-    result: _T
-    result, queries = remembered(key, analysis, args, opened)
-    sql.note(queries)
-    return result
+    key = (analysis.__module__, analysis.__qualname__, args)
+    return opened.remember(key, lambda: analysis(opened, *args))
 
 
 def look() -> theme.Look:
