@@ -213,7 +213,7 @@ def test_a_closed_library_says_so(small: Path) -> None:
         (lambda it: it.verdict(ttft_ms=1, claim="all"), "claim is 'all'; expected one of run"),
         (lambda it: it.diff("policy", "nobody"), "there is no run and no policy 'nobody'"),
         (lambda it: it.diff("r0", "r1", attainment=0.5), "there is no attainment"),
-        (lambda it: it.query("acceptance/slip"), "missing --param"),
+        (lambda it: it.query("comparison/pairs"), "missing --param"),
     ],
 )
 def test_what_does_not_fit_is_misuse(ask: Any, message: str, small: Path) -> None:
