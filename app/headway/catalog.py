@@ -8,19 +8,22 @@ import hashlib
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
-from headway import record, sql, studies
-from headway.errors import HeadwayError, MisuseError, RecordError
+from headway import library_index, record, sql, studies
+from headway.errors import HeadwayError, MisuseError
+from headway.instance import Instance, Source, Stamp, stamp_of
+from headway.library_index import Entry, Index
 from headway.model import RunInfo
 from headway.remembered import Remembered
 
-Stamp = tuple[tuple[str, int, int], ...]
 _T = TypeVar("_T")
+# The parameters of stored queries that name runs.
+_RUN_PARAMETERS = ("run_ids", "run_id", "run_a", "run_b")
+_LOADED_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Catalog:
     runs, for every instance that holds the same rows. `private` runs are never in `shared`.
     """
 
-    connection: sql.Connection
+    instance: Instance
     runs: dict[str, RunInfo]
     studies: dict[str, studies.Study]
     broken: tuple[Broken, ...]
@@ -53,6 +56,25 @@ class Catalog:
     memory: Remembered = field(default_factory=Remembered, compare=False, repr=False)
     shared: Remembered = field(default_factory=Remembered, compare=False, repr=False)
     private: frozenset[str] = frozenset()
+
+    @property
+    def connection(self) -> sql.Connection:
+        """A connection to an instance that holds the requests of all runs."""
+        return self.instance.connection(self.runs)
+
+    def query(self, name: str, **values: Any) -> pl.DataFrame:
+        """Run a stored query; the runs that it names are read when they are first asked for.
+
+        Raises
+        ------
+        QueryError
+            There is no such query, or a value does not fit.
+        """
+        named = [values[name] for name in _RUN_PARAMETERS if values.get(name) is not None]
+        run_ids = [
+            run_id for each in named for run_id in ([each] if isinstance(each, str) else each)
+        ]
+        return sql.load(name).run(self.instance.connection(run_ids), **values)
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
         """Return a value of this instance, computed once; the key says what it depends on."""
@@ -132,7 +154,7 @@ def stamp(paths: Iterable[Path]) -> Stamp:
         else:
             study = path.with_name(studies.FILE_NAME)
             companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
-            found += _stamp(each for each in (path, companion, study) if each.is_file())
+            found += stamp_of(each for each in (path, companion, study) if each.is_file())
     return found
 
 
@@ -152,10 +174,6 @@ def _stamped(entry: os.DirEntry[str]) -> tuple[str, int, int]:
     return entry.path, status.st_size, status.st_mtime_ns
 
 
-def _stamp(files: Iterable[Path]) -> Stamp:
-    return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
-
-
 def open_catalog(
     paths: Sequence[Path], shared: Remembered | None = None, private: Path | None = None
 ) -> Catalog:
@@ -164,46 +182,110 @@ def open_catalog(
     A file that cannot be read, or whose rows are not those that its digest names, is listed in
     `broken` and leaves the others alone. Where two files hold the same run, the first is taken.
     What is computed of single runs goes to `shared`, which other instances may use too; of runs
-    under `private` nothing does.
+    under `private` nothing does, and nothing of them is kept on disk.
     """
-    connection = sql.connect()
-    infos: dict[str, RunInfo] = {}
-    files: list[Path] = []
-    broken: list[Broken] = []
-    for path in run_files(paths):
-        try:
-            info = record.read_info(path)
-            if info.run_id in infos:
-                raise MisuseError(f"run {info.run_id} is already loaded from another file")
-            # Other writers may leave the digest out; copies are known by it.
-            info = replace(info, rows_sha256=_verified(path))
-            _load(connection, path, info)
-        except HeadwayError as error:
-            broken.append(Broken(path, str(error)))
-            continue
-        infos[info.run_id] = info
-        files.append(path)
-    if infos:
-        sql.insert_runs(connection, _run_rows(infos.values()))
-    sql.finish(connection, files)
-    folders = {info.study: path.parent for info, path in zip(infos.values(), files, strict=True)}
+    known = _Known(paths, private)
+    sources, infos, broken = _sources(known.entries)
+    instance = Instance(sources)
+    fresh = [run_id for run_id, source in sources.items() if source.path in known.fresh]
+    for run_id, message in _misfits(instance, fresh).items():
+        path = sources.pop(run_id).path
+        known.refuse(path, message)
+        broken.append(Broken(path, message))
+        del infos[run_id]
+    known.keep()
+    files = {run_id: source.path for run_id, source in sources.items()}
+    folders = {info.study: files[run_id].parent for run_id, info in infos.items()}
     # A run belongs to the study it names, whatever its folder is called.
     described = {name: _study(name, folder, broken) for name, folder in folders.items()}
     return Catalog(
-        connection=connection,
+        instance=instance,
         runs=infos,
         studies=described,
         broken=tuple(broken),
         digest=_digest(infos.values()),
         folders=folders,
-        files=dict(zip(infos, files, strict=True)),
+        files=files,
         shared=Remembered() if shared is None else shared,
         private=frozenset(
             run_id
-            for run_id, path in zip(infos, files, strict=True)
+            for run_id, path in files.items()
             if private is not None and path.is_relative_to(private)
         ),
     )
+
+
+class _Known:
+    """What is known of the run files of libraries; those that are not known are read."""
+
+    def __init__(self, paths: Sequence[Path], private: Path | None) -> None:
+        self.entries: dict[Path, tuple[Stamp, Entry]] = {}
+        self.fresh: set[Path] = set()
+        self._indexes = [
+            (Index(None if path == private else path), run_files([path])) for path in paths
+        ]
+        for index, files in self._indexes:
+            for file in files:
+                stamp = _stamp_of_run(file)
+                entry = index.get(stamp)
+                if entry is None:
+                    self.fresh.add(file)
+                    entry = library_index.read_file(file)
+                self.entries.setdefault(file, (stamp, entry))
+
+    def refuse(self, path: Path, message: str) -> None:
+        """Note that a file's rows do not fit the schema."""
+        stamp, _ = self.entries[path]
+        self.entries[path] = stamp, Entry(wrong=message)
+
+    def keep(self) -> None:
+        """Keep what is known for the next time."""
+        for index, files in self._indexes:
+            index.keep(dict(self.entries[file] for file in files))
+
+
+def _stamp_of_run(path: Path) -> Stamp:
+    companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
+    return stamp_of(each for each in (path, companion) if each.is_file())
+
+
+def _sources(
+    entries: Mapping[Path, tuple[Stamp, Entry]],
+) -> tuple[dict[str, Source], dict[str, RunInfo], list[Broken]]:
+    """Return the source and the description of each run, and what is broken."""
+    sources: dict[str, Source] = {}
+    infos: dict[str, RunInfo] = {}
+    broken: list[Broken] = []
+    for path, (stamp, entry) in entries.items():
+        if entry.wrong is not None:
+            broken.append(Broken(path, entry.wrong))
+            continue
+        info = entry.info
+        if info.run_id in infos:
+            message = f"run {info.run_id} is already loaded from another file"
+            broken.append(Broken(path, message))
+            continue
+        infos[info.run_id] = info
+        n_requests = info.n_offered + info.n_warmup
+        sources[info.run_id] = Source(path, entry.companion(path), n_requests, stamp)
+    return sources, infos, broken
+
+
+def _misfits(instance: Instance, run_ids: Sequence[str]) -> dict[str, str]:
+    """Return the runs whose rows do not fit the schema, and why; they are taken out."""
+    wrong: dict[str, str] = {}
+    for start in range(0, len(run_ids), _LOADED_AT_ONCE):
+        batch = run_ids[start : start + _LOADED_AT_ONCE]
+        try:
+            instance.connection(batch)
+        except HeadwayError:
+            for run_id in batch:
+                try:
+                    instance.connection([run_id])
+                except HeadwayError as error:
+                    wrong[run_id] = str(error)
+                    instance.forget(run_id)
+    return wrong
 
 
 def _study(name: str, folder: Path, broken: list[Broken]) -> studies.Study:
@@ -213,68 +295,6 @@ def _study(name: str, folder: Path, broken: list[Broken]) -> studies.Study:
     except MisuseError as error:
         broken.append(Broken(folder / studies.FILE_NAME, str(error)))
         return studies.Study(name)
-
-
-def _verified(path: Path) -> str:
-    """Return the digest of a run file's rows; every row is read, once as long as the file stays.
-
-    Raises
-    ------
-    RecordError
-        File or companion are not as they were written.
-    """
-    companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
-    found = _verified_once(_stamp(each for each in (path, companion) if each.is_file()))
-    if isinstance(found, RecordError):
-        raise found
-    return found
-
-
-@lru_cache(maxsize=10_000)
-def _verified_once(stamp: Stamp) -> str | RecordError:
-    path = Path(stamp[0][0])
-    try:
-        return record.verify(path, record.read_info(path))
-    except RecordError as error:
-        return error
-
-
-def _load(connection: sql.Connection, path: Path, info: RunInfo) -> None:
-    companion = record.state_of(path, info)
-    with sql.together(connection):
-        sql.add_requests(connection, path)
-        if companion is not None:
-            sql.add_state(connection, companion)
-
-
-def _run_rows(infos: Iterable[RunInfo]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "run_id": info.run_id,
-                "study": info.study,
-                "policy": info.policy,
-                "label": info.label,
-                "harness": info.harness,
-                "boundary": info.boundary.value,
-                "clock": info.clock.value,
-                "load_kind": info.load.kind.value,
-                "declared_rps": info.load.declared_rps,
-                "concurrency": info.load.concurrency,
-                "n_offered": info.n_offered,
-                "n_warmup": info.n_warmup,
-            }
-            for info in infos
-        ],
-        schema={
-            **dict.fromkeys(("run_id", "study", "policy", "label", "harness"), pl.String),
-            **dict.fromkeys(("boundary", "clock", "load_kind"), pl.String),
-            "declared_rps": pl.Float64,
-            "concurrency": pl.Int32,
-            "n_offered": pl.Int64,
-            "n_warmup": pl.Int64,
-        },
-    )
 
 
 def _digest(infos: Iterable[RunInfo]) -> str:

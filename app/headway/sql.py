@@ -191,50 +191,41 @@ def connect() -> Connection:
     return connection
 
 
-def add_requests(connection: Connection, path: Path) -> None:
-    """Load the scalar columns of one run file into the table `requests`.
+def load_runs(connection: Connection, files: Sequence[Path], companions: Sequence[Path]) -> None:
+    """Load the scalar columns of run files, and the samples of companions.
 
     Raises
     ------
     QueryError
-        A row breaks a constraint of `queries/schema/`; nothing of the file is kept.
+        A row breaks a constraint of `queries/schema/`; nothing of these files is kept.
     """
-    _load(connection, "request_files", [path], "requests")
-    connection.execute(_read("schema/load/bounds.sql"))
-
-
-def add_state(connection: Connection, path: Path) -> None:
-    """Load one companion of server-state samples into the table `state`.
-
-    Raises
-    ------
-    QueryError
-        A row breaks a constraint of `queries/schema/`; nothing of the file is kept.
-    """
-    _load(connection, "state_files", [path], "state")
-
-
-@contextmanager
-def together(connection: Connection) -> Iterator[None]:
-    """Keep everything that is loaded inside, or nothing of it if something is refused."""
     connection.begin()
     try:
-        yield
-    except BaseException:
+        _view(connection, "new_files", files)
+        connection.execute(_read("schema/load/requests.sql"))
+        connection.execute(_read("schema/load/bounds.sql"))
+        if companions:
+            _view(connection, "new_state_files", companions)
+            connection.execute(_read("schema/load/state.sql"))
+    except BaseException as error:
         connection.rollback()
+        if isinstance(error, duckdb.Error):
+            names = ", ".join(file.name for file in files)
+            raise QueryError(f"{names} does not fit the schema: {error}") from error
         raise
     connection.commit()
 
 
-def finish(connection: Connection, files: Sequence[Path]) -> None:
-    """Build the views over the loaded run files and lock the instance to them.
-
-    Stream chunks stay in their files, behind the view `chunks`.
-    """
+def show_chunks(connection: Connection, files: Sequence[Path]) -> None:
+    """Let queries read the stream chunks of run files, which stay in the files."""
     if files:
         _view(connection, "request_files", files)
     else:
         connection.execute(_read("schema/load/no_files.sql"))
+
+
+def lock(connection: Connection, files: Sequence[Path]) -> None:
+    """Build the views, and lock the instance to these files."""
     _execute_folder(connection, "views")
     connection.execute("SET allowed_paths = $1", [[str(path) for path in files]])
     connection.execute("SET enable_external_access = false")
@@ -291,23 +282,8 @@ def _foreign(path: Path) -> Iterator[Connection]:
         raise QueryError(str(error).split("\n", 1)[0]) from error
 
 
-def _load(connection: Connection, view: str, files: Sequence[Path], table: str) -> None:
-    try:
-        _view(connection, view, files)
-        connection.execute(_read(f"schema/load/{table}.sql"))
-    except duckdb.Error as error:
-        raise QueryError(f"{files[0].name} does not fit the schema: {error}") from error
-
-
 def _view(connection: Connection, name: str, files: Sequence[Path]) -> None:
     connection.read_parquet([str(path) for path in files]).create_view(name, replace=True)
-
-
-def insert_runs(connection: Connection, runs: pl.DataFrame) -> None:
-    """Load the descriptions of the runs, one row each."""
-    connection.register("run_rows", runs)
-    connection.execute(_read("schema/load/runs.sql"))
-    connection.unregister("run_rows")
 
 
 def _execute_folder(connection: Connection, kind: str) -> None:

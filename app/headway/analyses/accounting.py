@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from headway import sql
 from headway.catalog import Catalog
 from headway.model import Outcome, Selection
 
@@ -53,8 +52,8 @@ def accounts(catalog: Catalog, selection: Selection) -> dict[str, Account]:
     window = selection.window
 
     def count(missing: list[str]) -> dict[str, tuple[dict[Outcome, int], int]]:
-        rows = sql.load("accounting/outcomes").run(
-            catalog.connection, run_ids=missing, start_us=window.start_us, end_us=window.end_us
+        rows = catalog.query(
+            "accounting/outcomes", run_ids=missing, start_us=window.start_us, end_us=window.end_us
         )
         found = {run_id: (dict.fromkeys(Outcome, 0), 0) for run_id in missing}
         for row in rows.iter_rows(named=True):
@@ -95,8 +94,8 @@ def reasons(catalog: Catalog, selection: Selection) -> dict[str, list[Reason]]:
     window = selection.window
 
     def read(missing: list[str]) -> dict[str, list[Reason]]:
-        rows = sql.load("accounting/reasons").run(
-            catalog.connection, run_ids=missing, start_us=window.start_us, end_us=window.end_us
+        rows = catalog.query(
+            "accounting/reasons", run_ids=missing, start_us=window.start_us, end_us=window.end_us
         )
         found: dict[str, list[Reason]] = {run_id: [] for run_id in missing}
         for row in rows.iter_rows(named=True):
@@ -114,8 +113,8 @@ def intervals(catalog: Catalog, selection: Selection) -> dict[str, Interval]:
     window, origin = selection.window, selection.origin
 
     def read(missing: list[str]) -> dict[str, Interval | None]:
-        rows = sql.load("accounting/windows").run(
-            catalog.connection,
+        rows = catalog.query(
+            "accounting/windows",
             run_ids=missing,
             start_us=window.start_us,
             end_us=window.end_us,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from headway import sql
 from headway.analyses import measured
 from headway.analyses.measured import METRICS
 from headway.catalog import Catalog
@@ -73,7 +72,7 @@ def slips(
     """Return how far the sends of each run lagged behind its schedule; None where it is unknown."""
 
     def compute(missing: list[str]) -> dict[str, Floats]:
-        rows = sql.load("acceptance/slip").run(catalog.connection, run_ids=missing)
+        rows = catalog.query("acceptance/slip", run_ids=missing)
         return {
             run_id: lateness.lateness(mine["scheduled_us"].to_numpy(), mine["sent_us"].to_numpy())
             for run_id, mine in measured.by_run(rows, missing).items()

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from headway import sql
 from headway.analyses import correlation, measured
 from headway.analyses.measured import Floats
 from headway.catalog import Catalog
@@ -105,7 +104,7 @@ def _counts(
 
     def read(run_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
         values = _values(replace(selection, run_ids=tuple(run_ids)), metric)
-        rows = sql.load("distribution/summary").run(catalog.connection, **values)
+        rows = catalog.query("distribution/summary", **values)
         found: dict[str, list[dict[str, Any]]] = {run_id: [] for run_id in run_ids}
         for row in rows.iter_rows(named=True):
             found[row["run_id"]].append(row)
@@ -120,8 +119,8 @@ def _counts(
 def _queried(
     catalog: Catalog, selection: Selection, metric: Metric, shares: Sequence[float]
 ) -> dict[tuple[str, str], tuple[Percentile, ...]]:
-    rows = sql.load("distribution/percentiles").run(
-        catalog.connection,
+    rows = catalog.query(
+        "distribution/percentiles",
         **_values(selection, metric),
         method=selection.method.value,
         shares=list(shares),
@@ -225,7 +224,7 @@ def curve(catalog: Catalog, selection: Selection, metric: Metric) -> pl.DataFram
     plateau to the right edge of the chart, so that lost requests are seen and not cut off. In the
     tail, a curve that delivered everything ends with its last request.
     """
-    points = sql.load("distribution/ecdf").run(catalog.connection, **_values(selection, metric))
+    points = catalog.query("distribution/ecdf", **_values(selection, metric))
     edge_ms = pl.col("drawn_ms").max() * _EDGE
     last = points.group_by("run_id", "stratum", maintain_order=True).last()
     lost = pl.when(pl.col("share") < 1).then(1 - pl.col("share"))
@@ -241,7 +240,7 @@ def worst(catalog: Catalog, selection: Selection, metric: Metric, n_rows: int = 
     """Return the worst requests of each run: the lost in order of arrival, then the slowest."""
     values = _values(selection, metric)
     del values["stratum"]
-    return sql.load("distribution/worst").run(catalog.connection, **values, n_rows=n_rows)
+    return catalog.query("distribution/worst", **values, n_rows=n_rows)
 
 
 def _values(selection: Selection, metric: Metric) -> dict[str, object]:

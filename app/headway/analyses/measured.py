@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from headway import sql
 from headway.catalog import Catalog
 from headway.model import Metric, Origin, Window
 
@@ -27,9 +26,7 @@ def requests(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[s
     """
 
     def read(missing: list[str]) -> dict[str, pl.DataFrame]:
-        rows = sql.load("acceptance/requests").run(
-            catalog.connection, run_ids=missing, origin=origin.value
-        )
+        rows = catalog.query("acceptance/requests", run_ids=missing, origin=origin.value)
         return by_run(rows, missing)
 
     return catalog.of_each("requests", run_ids, (origin,), read)
@@ -42,7 +39,7 @@ def rows_of(catalog: Catalog, name: str, run_ids: Iterable[str]) -> dict[str, di
     """
 
     def read(missing: list[str]) -> dict[str, dict[str, Any]]:
-        rows = sql.load(name).run(catalog.connection, run_ids=missing)
+        rows = catalog.query(name, run_ids=missing)
         found = {row["run_id"]: row for row in rows.iter_rows(named=True)}
         return {run_id: found.get(run_id, {}) for run_id in missing}
 

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from headway import sql
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Origin, Outcome, Window
@@ -97,8 +96,8 @@ def _rows(catalog: Catalog, run_a: str, run_b: str, window: Window, origin: Orig
     key = ("pairs", run_a, run_b, window, origin)
     return catalog.remember(
         key,
-        lambda: sql.load("comparison/pairs").run(
-            catalog.connection,
+        lambda: catalog.query(
+            "comparison/pairs",
             run_a=run_a,
             run_b=run_b,
             start_us=window.start_us,
@@ -248,8 +247,8 @@ def members(
     """Return the requests behind one cell of the transitions between two runs, by arrival."""
     run_a, run_b = run_ids
     a, b = (None if outcome is None else outcome.value for outcome in cell)
-    return sql.load("comparison/cell").run(
-        catalog.connection,
+    return catalog.query(
+        "comparison/cell",
         run_a=run_a,
         run_b=run_b,
         start_us=window.start_us,

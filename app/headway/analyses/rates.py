@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from headway import sql
 from headway.analyses import correlation
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Selection
@@ -68,8 +67,8 @@ def rates(catalog: Catalog, selection: Selection) -> dict[str, Rates]:
     window = selection.window
 
     def compute(missing: list[str]) -> dict[str, Rates]:
-        rows = sql.load("rates/throughput").run(
-            catalog.connection, run_ids=missing, start_us=window.start_us, end_us=window.end_us
+        rows = catalog.query(
+            "rates/throughput", run_ids=missing, start_us=window.start_us, end_us=window.end_us
         )
         known = rows.drop("n_output_tokens", "n_input_tokens").iter_rows(named=True)
         found = {row["run_id"]: Rates(**row) for row in known}

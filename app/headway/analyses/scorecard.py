@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway import sql
 from headway.analyses import accounting, rates
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
@@ -129,8 +128,8 @@ def _speeds(
 
 def _preemptions(catalog: Catalog, selection: Selection) -> dict[str, int | None]:
     """Return the preemptions that the requests of each run record, unknown where none does."""
-    found = sql.load("accounting/preemptions").run(
-        catalog.connection,
+    found = catalog.query(
+        "accounting/preemptions",
         run_ids=list(selection.run_ids),
         start_us=selection.window.start_us,
         end_us=selection.window.end_us,
@@ -140,8 +139,8 @@ def _preemptions(catalog: Catalog, selection: Selection) -> dict[str, int | None
 
 def _pressures(catalog: Catalog, selection: Selection) -> dict[str, dict[str, float | None]]:
     """Return what the servers of the runs showed over the window; absent where nothing did."""
-    rows = sql.load("state/pressure").run(
-        catalog.connection,
+    rows = catalog.query(
+        "state/pressure",
         run_ids=list(selection.run_ids),
         start_us=selection.window.start_us,
         end_us=selection.window.end_us,

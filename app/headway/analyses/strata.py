@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from headway import sql
 from headway.analyses import acceptance, correlation, measured
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.analyses.measured import METRICS
@@ -113,8 +112,8 @@ def _members(
     window, origin = selection.window, selection.origin
 
     def compute() -> dict[str, list[_Members]]:
-        rows = sql.load("acceptance/strata").run(
-            catalog.connection,
+        rows = catalog.query(
+            "acceptance/strata",
             run_ids=list(selection.run_ids),
             start_us=window.start_us,
             end_us=window.end_us,

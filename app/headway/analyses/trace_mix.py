@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from headway import sql
 from headway.catalog import Catalog
 from headway.errors import HeadwayError, ImportRefusedError
 from headway.importers import mapped, traces
@@ -206,7 +205,7 @@ def _of_trace(trace: traces.Trace) -> dict[Quantity, Floats]:
 
 
 def _of_runs(catalog: Catalog, selection: Selection) -> dict[Quantity, Floats]:
-    rows = sql.load("workload/offered").run(catalog.connection, run_ids=list(selection.run_ids))
+    rows = catalog.query("workload/offered", run_ids=list(selection.run_ids))
     gaps = [
         mix.gaps_by_mean(_known(arrivals))
         for run_id, arrivals in _by_run(rows)

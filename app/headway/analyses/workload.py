@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from headway import sql
 from headway.analyses.measured import by_run
 from headway.catalog import Catalog
 from headway.stats import fingerprint
@@ -17,7 +16,7 @@ def plans(catalog: Catalog, run_ids: Iterable[str]) -> dict[str, Plan]:
     """Return the planned workload of each run; what no source recorded is named in it."""
 
     def read(missing: list[str]) -> dict[str, Plan]:
-        rows = sql.load("workload/plan").run(catalog.connection, run_ids=missing)
+        rows = catalog.query("workload/plan", run_ids=missing)
         return {run_id: _plan(mine) for run_id, mine in by_run(rows, missing).items()}
 
     return catalog.of_each("plan", run_ids, (), read)

@@ -33,7 +33,7 @@ def query(name: str | None, library: Path, params: tuple[str, ...], *, as_json: 
     said = dict(pair(text) for text in params)
     known = {field.name: field for field in stored.params}
     values = {key: _value(known[key], text) if key in known else text for key, text in said.items()}
-    rows = stored.run(opened.connection, **asking.query_values(opened, stored, values))
+    rows = opened.query(name, **asking.query_values(opened, stored, values))
     if as_json:
         print_json(rows.to_dicts())
     else:

@@ -80,7 +80,7 @@ class Library:
     def close(self) -> None:
         """Give back what the library holds; twice is as good as once."""
         if self._catalog is not None:
-            self._catalog.connection.close()
+            self._catalog.instance.close()
             self._catalog = None
 
     @property
@@ -250,7 +250,7 @@ class Library:
         """
         stored = sql.load(name)
         values = asking.query_values(self._opened, stored, params)
-        return stored.run(self._opened.connection, **values)
+        return self._opened.query(name, **values)
 
     @staticmethod
     def document(result: Summary | Answer | Comparison) -> dict[str, Any]:

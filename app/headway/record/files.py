@@ -153,10 +153,27 @@ def read_info(path: Path) -> RunInfo:
     RecordError
         The file is not a run file of this schema version.
     """
-    info, wrong = described(read_metadata(path), path.name)
+    return parse_info(read_described(path))
+
+
+def read_described(path: Path) -> bytes:
+    """Read a run file's description from its footer, as JSON.
+
+    Raises
+    ------
+    RecordError
+        The file is not a run file of this schema version.
+    """
+    metadata = read_metadata(path)
+    info, wrong = described(metadata, path.name)
     if info is None or wrong:
         raise wrong[0]
-    return info
+    return metadata[RUN_KEY]
+
+
+def parse_info(said: bytes) -> RunInfo:
+    """Return a description that `read_described` found to be sound."""
+    return _INFO.validate_json(said)
 
 
 def read_metadata(path: Path) -> Metadata:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 import polars as pl
 import streamlit as st
 
-from headway import sql
 from headway.analyses import accounting, configurations, distribution, naming, reconcile
 from headway.analyses.accounting import Reason
 from headway.catalog import Catalog
@@ -235,7 +234,7 @@ def tool(run: RunInfo) -> None:
 def server_state(run: RunInfo) -> None:
     """Show the peaks of the server's state, each quantity on its own line."""
     st.subheader("Server state")
-    found = sql.load("state/peaks").run(state.catalog().connection, run_ids=[run.run_id])
+    found = state.catalog().query("state/peaks", run_ids=[run.run_id])
     if found.is_empty():
         st.caption("Not recorded: the source has no samples of running, waiting or cache use.")
         return

@@ -13,8 +13,9 @@ import streamlit as st
 from headway import catalog as catalogs
 from headway import sql
 from headway.analyses import configurations, naming
-from headway.catalog import Catalog, Stamp
+from headway.catalog import Catalog
 from headway.figures import text, theme
+from headway.instance import Stamp
 from headway.model import RunInfo
 from headway.remembered import Remembered
 from headway.serving import PATHS_VARIABLE

@@ -1,4 +1,4 @@
--- Fills `bounds` from the run files that were loaded last.
+-- Fills `bounds` from run files.
 INSERT INTO bounds BY NAME
 SELECT
     run_id,
@@ -11,6 +11,6 @@ SELECT
     ) AS last_seen_us,
     count(scheduled_us) > 0
     AND count(*) FILTER (WHERE sent_us IS NOT NULL AND scheduled_us IS NULL) = 0 AS has_schedule
-FROM request_files
+FROM new_files
 WHERE phase = 'measured'
 GROUP BY run_id;

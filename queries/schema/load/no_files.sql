@@ -1,5 +1,5 @@
 -- Stands for the run files of an empty library, so that every query answers with no rows.
-CREATE VIEW request_files AS
+CREATE OR REPLACE VIEW request_files AS
 SELECT
     *,
     NULL::INTEGER[] AS chunk_gaps_us,

@@ -1,4 +1,4 @@
 -- Fills `state` from the companions of the run files.
 INSERT INTO state BY NAME
 SELECT *
-FROM state_files;
+FROM new_state_files;
