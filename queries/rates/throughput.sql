@@ -42,15 +42,6 @@ known AS (
     GROUP BY run_id
 ),
 
-straddling AS (
-    SELECT
-        run_id,
-        sum(n_tokens) AS n_tokens
-    FROM chunk_instants($run_ids::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT)
-    WHERE at_us >= from_us AND at_us < to_us
-    GROUP BY run_id
-),
-
 counted AS (
     SELECT
         known.*,
@@ -66,7 +57,9 @@ counted AS (
             WHEN known.has_input THEN coalesce(known.input_at_completion, 0)
         END::DOUBLE AS n_input_tokens
     FROM known
-    LEFT JOIN straddling USING (run_id)
+    LEFT JOIN
+        straddling_tokens($run_ids::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT) AS straddling
+        USING (run_id)
 )
 
 SELECT

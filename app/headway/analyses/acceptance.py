@@ -17,19 +17,18 @@ from headway.analyses import (
     rates,
     replicates,
     sessions,
+    traffic_claim,
 )
 from headway.analyses.sessions import Session
 from headway.catalog import Catalog
 from headway.model import Boundary, Load, Metric, Objective, Origin, RunInfo, Selection
 from headway.stats import repeats, verdicts
-from headway.stats.effective import Effective, effective_from_blocks, pool_replicates
-from headway.stats.reach import Pace, Reach, busiest
+from headway.stats.effective import Effective
+from headway.stats.reach import Pace, Reach
 from headway.stats.repeats import Repeats
 from headway.stats.slip import Slip
-from headway.stats.steadiness import Steadiness, worst
+from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Attained, Claim, InRun, Verdict, Why
-
-N_BLOCKS = 10
 
 
 class Asked(StrEnum):
@@ -292,7 +291,7 @@ def _judged(
     per_run = [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
     is_exact = is_deterministic(first)
     repeated = None if is_exact else repeats.repeats(per_run, target, objective.repeats)
-    traffic = _for_traffic(objective, counts, [known.parts[run.run_id] for run in runs])
+    traffic = traffic_claim.judge(objective, counts, [known.parts[run.run_id] for run in runs])
     slip = _slip([known.slips[run.run_id] for run in runs])
     span = known.spans.get(first.run_id)
     measured_rps = span.measured_rps if span else None
@@ -320,65 +319,11 @@ def _judged(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ForTraffic:
-    """The claim about traffic, and what it rests on."""
-
-    claim: Claim
-    effective: Effective | None
-    reach: Reach | None
-    pace: Pace | None
-    steady: Steadiness
-
-
-def _for_traffic(
-    objective: Objective,
-    counts: Sequence[rates.Attainment],
-    parts: Sequence[correlation.Correlation],
-) -> _ForTraffic:
-    """Judge the claim about traffic, from requests whose arrivals are all known."""
-    target = objective.attainment
-    attained = verdicts.mean_attained(
-        [verdicts.attained(c.n_met, c.n_open, c.n_offered) for c in counts]
-    )
-    are_placed = all(each.n_placed == each.n_offered for each in counts)
-    effective = _effective(objective, counts, parts) if are_placed else None
-    pace = busiest([each.pace for each in parts])
-    spell = spell_requests(objective, pace)
-    steady = worst([each.steady for each in parts])
-    claim = verdicts.traffic(attained, effective, target, steady, spell)
-    if not are_placed and any(each.n_placed for each in counts):
-        claim = replace(claim, why=Why.ARRIVALS_UNKNOWN)
-    reach = _reach(attained, effective, target, spell, pace)
-    return _ForTraffic(claim, effective, reach, pace, steady)
-
-
 def workload_claim(per_run: Sequence[Attained], target: float, repeated: Repeats | None) -> Claim:
     """Judge the claim about the workload; without repeats the run is the answer."""
     if repeated is None:
         return repeats.deterministic(per_run, target)
     return repeats.workload(repeated)
-
-
-def spell_requests(objective: Objective, pace: Pace | None) -> float:
-    """Return how many requests the declared spell may hold; 0 where none is declared."""
-    if objective.spell_s is None or pace is None:
-        return 0.0
-    return pace.spell_requests(objective.spell_s)
-
-
-def _reach(
-    attained: Attained,
-    effective: Effective | None,
-    target: float,
-    spell: float,
-    pace: Pace | None,
-) -> Reach | None:
-    if effective is None:
-        return None
-    found = verdicts.reach_of(attained, effective, target)
-    seconds = None if pace is None else pace.spell_seconds(found.requests)
-    return replace(found, spell=spell, seconds=seconds)
 
 
 def title_of(title: str, n_runs: int) -> str:
@@ -389,24 +334,6 @@ def title_of(title: str, n_runs: int) -> str:
 def is_deterministic(run: RunInfo) -> bool:
     """Tell whether running again would give the same run: a simulator repeats itself exactly."""
     return run.boundary is Boundary.SIMULATOR
-
-
-def _effective(
-    objective: Objective,
-    counts: Sequence[rates.Attainment],
-    known: Sequence[correlation.Correlation],
-) -> Effective | None:
-    found = []
-    for count, each in zip(counts, known, strict=True):
-        if not each.parts or len(count.blocks) < N_BLOCKS:
-            return None
-        sizes, met = zip(*count.blocks, strict=True)
-        parts = [each.parts[metric] for metric in objective.limits()]
-        of_run = effective_from_blocks(parts, met, sizes)
-        if of_run is None:
-            return None
-        found.append(of_run)
-    return pool_replicates(found)
 
 
 def _slip(found: Sequence[Slip | None]) -> Slip | None:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from headway.analyses import acceptance, correlation, measured
+from headway.analyses import acceptance, correlation, measured, traffic_claim
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.analyses.measured import METRICS
 from headway.catalog import Catalog
@@ -197,7 +197,7 @@ def _cell(
     )
     workload = acceptance.workload_claim(per_run, target, repeated)
     mean = verdicts.mean_attained(per_run)
-    spell = acceptance.spell_requests(objective, busiest([c.pace for c in classes]))
+    spell = traffic_claim.spell_requests(objective, busiest([c.pace for c in classes]))
     traffic = verdicts.traffic(mean, pooled, target, steady, spell)
     return StratumCell(
         run_id=judged.run.run_id,
