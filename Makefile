@@ -34,7 +34,7 @@ run: .venv/.run
 	@exec $(BIN)/headway serve sample_data --port $(PORT)
 
 test: .venv/.dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 # Each part is a target too; `make -k check` goes on after a failure.
 check: check-format check-lint check-types check-imports check-sql

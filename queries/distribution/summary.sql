@@ -26,7 +26,7 @@ SELECT
     count(*) FILTER (WHERE NOT applicable) AS n_not_applicable,
     count(*) FILTER (WHERE unknown) AS n_unknown,
     CASE
-        WHEN count(*) FILTER (WHERE isinf(value_ms)) = 0 THEN avg(value_ms)
+        WHEN count(*) FILTER (WHERE isinf(value_ms)) = 0 THEN favg(value_ms)
     END AS mean_ms,
     max(value_ms) FILTER (WHERE isfinite(value_ms)) AS max_ms
 FROM

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, 
 from libraries import make_run, write
 from pages import PAGES, SAMPLES
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 FLAGS = [
     "--disable-background-networking",
