@@ -277,6 +277,7 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="headway-fuzz-") as name:
+        os.environ["HEADWAY_CACHE"] = str(Path(name) / "cache")
         scratch = Path(name)
         files = rewritten(run_files(RUN_FILES, 4), scratch / "whole")
         by_question = {

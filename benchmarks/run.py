@@ -265,6 +265,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--gaps", type=int, default=100, help="stream gaps in a request")
     said = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as name:
+        os.environ["HEADWAY_CACHE"] = str(Path(name) / "cache")
         importing = Path(name) / "import"
         importing.mkdir()
         # First, while this process holds no memory that could be used again.

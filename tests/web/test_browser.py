@@ -31,6 +31,8 @@ FLAGS = [
     "--no-sandbox",
 ]
 ALERT = "[data-testid=stAlert]"
+# A busy machine draws a first chart late, and that is no fault.
+expect.set_options(timeout=30_000)
 HOSTILE = "![x](https://evil.example/p.png) <img src=https://evil.example/q.png>"
 
 
