@@ -234,17 +234,22 @@ def bench_comparison(folder: Path, n_requests: int) -> list[Measured]:
     for place in range(2):
         record.write(synthetic_run(place, n_requests, 2), folder / "bench")
     opened = catalog.open_catalog([folder])
-    asked = dict.fromkeys(("start_us", "end_us", "tpot_limit_ms", "latency_limit_ms"))
-    limits = {"ttft_limit_ms": 200.0, "stall_limit_ms": 50.0, "origin": "scheduled"}
     a, b = (sides.of_runs(opened, (run_id,)) for run_id in ("r0000", "r0001"))
     question = comparison.Question(a, b)
 
     def pairs() -> None:
-        query = sql.load("comparison/pairs")
-        query.run(opened.connection, run_a="r0000", run_b="r0001", **asked, **limits)
+        opened.query(
+            "comparison/pairs",
+            runs_a=["r0000"],
+            runs_b=["r0001"],
+            start_us=None,
+            end_us=None,
+            origin="scheduled",
+        )
 
     def whole() -> None:
         opened.memory.clear()
+        opened.shared.clear()
         comparison.compare(opened, question)
 
     bare = cpu_s(lambda: opened.connection.cursor().sql(BARE_JOIN).pl())

@@ -343,7 +343,7 @@ def test_text_from_a_file_cannot_steer_the_terminal(tmp_path: Path) -> None:
     [
         (["no/such"], "there is no query 'no/such'"),
         (["accounting/windows"], "missing --param origin="),
-        (["comparison/pairs", "--param", "run_a=r0"], "missing --param run_b="),
+        (["comparison/pairs", "--param", "runs_a=r0"], "missing --param runs_b="),
         (["accounting/outcomes", "--param", "start_us=soon"], "expected BIGINT"),
         (["accounting/outcomes", "--param", "start_us=1e3"], "expected BIGINT"),
         (["accounting/outcomes", "--param", "more=1"], "surplus more"),

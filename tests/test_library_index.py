@@ -1,11 +1,13 @@
 """Run files are read to their ends once; what was found is derived, and may be lost."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from headway import library_index
+from headway.analyses import measured
 from headway.catalog import open_catalog
 from headway.errors import RecordError
 from headway.remembered import Remembered
@@ -110,6 +112,38 @@ def test_a_private_run_is_never_in_the_shared_memory(tmp_path: Path) -> None:
     opened = open_catalog([own, public], shared, private=own)
     opened.of_each("what", ["r0", "r1"], (), lambda ids: dict.fromkeys(ids, 1))
     assert (len(shared), len(opened.memory)) == (1, 1)
+
+
+def test_another_companion_is_other_data(tmp_path: Path) -> None:
+    """What a session shares of a run is forgotten when the samples of its server change."""
+    shared = Remembered()
+
+    def most_running(found: int) -> object:
+        write(make_run([{}], "r0", state=[{"at_us": 0, "running": found}]), tmp_path)
+        opened = open_catalog([tmp_path], shared)
+        return measured.row_of_each(opened, "state/peaks", ["r0"])["r0"]["max_running"]
+
+    assert most_running(3) == 3
+    assert most_running(5) == 5
+
+
+def test_readers_ask_for_different_runs_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.instance.MOST_REQUESTS", 40)
+    sizes = {f"r{place}": place + 1 for place in range(12)}
+    for name, n in sizes.items():
+        write(make_run([{}] * n, name), tmp_path)
+    open_catalog([tmp_path])
+    opened = open_catalog([tmp_path])
+
+    def count(name: str) -> int:
+        return opened.query("workload/offered", run_ids=[name]).height
+
+    asked = list(sizes) * 10
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(count, asked))
+    assert found == [sizes[name] for name in asked]
 
 
 def test_requests_are_read_when_a_query_first_asks(tmp_path: Path) -> None:

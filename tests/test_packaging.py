@@ -48,6 +48,9 @@ def run(*arguments: str, cwd: Path, python: Path | str = sys.executable, **envir
     return done.stdout
 
 
+pytestmark = pytest.mark.xdist_group("packaging")  # one wheel for all of them
+
+
 def queries(pattern: str = "*.sql") -> set[str]:
     folder = ROOT / "queries"
     return {path.relative_to(folder).as_posix() for path in folder.rglob(pattern)}

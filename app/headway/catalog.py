@@ -1,7 +1,8 @@
 """Run files become a DuckDB instance to query.
 
-The instance is in memory and reads an explicit list of run files; nothing is written into the
-library. It is rebuilt when the path, size or modification time of a file changes.
+The instance is in memory and reads an explicit list of run files, each when it is first asked for.
+Nothing is written into the library. It is rebuilt when the path, size or modification time of a
+file changes.
 """
 
 import hashlib
@@ -22,8 +23,10 @@ from headway.remembered import Remembered
 
 _T = TypeVar("_T")
 # The parameters of stored queries that name runs.
-_RUN_PARAMETERS = ("run_ids", "run_id", "run_a", "run_b")
+_RUN_PARAMETERS = ("run_ids", "runs_a", "runs_b")
 _LOADED_AT_ONCE = 100
+# What a session computes of its own runs; each session has such a memory.
+_PRIVATE_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,22 @@ class Catalog:
         QueryError
             There is no such query, or a value does not fit.
         """
-        named = [values[name] for name in _RUN_PARAMETERS if values.get(name) is not None]
-        run_ids = [
-            run_id for each in named for run_id in ([each] if isinstance(each, str) else each)
-        ]
+        run_ids = [run_id for each in _RUN_PARAMETERS for run_id in values.get(each) or ()]
         return sql.load(name).run(self.instance.connection(run_ids), **values)
+
+    def rows_of_each(
+        self, name: str, run_ids: Iterable[str], **asked: Hashable
+    ) -> dict[str, pl.DataFrame]:
+        """Return the rows of a stored query by run, in the query's order, without `run_id`.
+
+        One query answers for all runs whose rows are not known yet. The rows of a run must follow
+        from this run alone.
+        """
+
+        def read(missing: list[str]) -> dict[str, pl.DataFrame]:
+            return by_run(self.query(name, run_ids=missing, **asked), missing)
+
+        return self.of_each(name, run_ids, tuple(asked.items()), read)
 
     def remember(self, key: Hashable, compute: Callable[[], _T]) -> _T:
         """Return a value of this instance, computed once; the key says what it depends on."""
@@ -87,20 +101,21 @@ class Catalog:
         asked: tuple[Hashable, ...],
         compute: Callable[[list[str]], Mapping[str, _T]],
     ) -> dict[str, _T]:
-        """Return one value for each run, computed once for its rows and what is asked.
+        """Return one value for each run, computed once for its data and what is asked.
 
         `compute` gets all runs whose value is not known yet, so that one query answers for all of
-        them. A value must follow from the rows of its run alone: neither from other runs nor from
-        the description.
+        them. A value must follow from the rows and the samples of its run alone: neither from other
+        runs nor from the description.
         """
-        keys = {
-            run_id: (what, run_id, self.runs[run_id].rows_sha256, *asked)
-            for run_id in dict.fromkeys(run_ids)
-        }
+        keys = {run_id: (what, *self._data(run_id), *asked) for run_id in dict.fromkeys(run_ids)}
         own = {run_id: key for run_id, key in keys.items() if run_id in self.private}
         public = {run_id: key for run_id, key in keys.items() if run_id not in self.private}
         found = self.shared.values(public, compute) | self.memory.values(own, compute)
         return {run_id: found[run_id] for run_id in keys}
+
+    def _data(self, run_id: str) -> tuple[Hashable, ...]:
+        """Return what names the data of a run: the digest of its rows, its companion's stamp."""
+        return run_id, self.runs[run_id].rows_sha256, self.instance.companion_stamp(run_id)
 
     def of_study(self, study: str) -> list[RunInfo]:
         """Return the runs of a study in reading order: policy, kind of load, load, replicate."""
@@ -120,6 +135,13 @@ class Catalog:
                 f"there are {len(self.runs)}: {', '.join(sorted(self.runs)) or 'none'}"
             )
         return self.runs[run_id]
+
+
+def by_run(rows: pl.DataFrame, run_ids: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Return the rows of each run, in their order, without the column `run_id`."""
+    parts = rows.partition_by("run_id", maintain_order=True, include_key=False, as_dict=True)
+    none = rows.clear().drop("run_id")
+    return {run_id: parts.get((run_id,), none) for run_id in run_ids}
 
 
 def run_files(paths: Iterable[Path]) -> list[Path]:
@@ -153,8 +175,7 @@ def stamp(paths: Iterable[Path]) -> Stamp:
             found += tuple(sorted(_stamped(entry) for entry in _entries(path)))
         else:
             study = path.with_name(studies.FILE_NAME)
-            companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
-            found += stamp_of(each for each in (path, companion, study) if each.is_file())
+            found += _stamp_of_run(path) + stamp_of(each for each in (study,) if each.is_file())
     return found
 
 
@@ -184,8 +205,8 @@ def open_catalog(
     What is computed of single runs goes to `shared`, which other instances may use too; of runs
     under `private` nothing does, and nothing of them is kept on disk.
     """
-    known = _Known(paths, private)
-    sources, infos, broken = _sources(known.entries)
+    known = _Entries(paths, private)
+    sources, infos, broken = _sources(known.by_path)
     instance = Instance(sources)
     fresh = [run_id for run_id, source in sources.items() if source.path in known.fresh]
     for run_id, message in _misfits(instance, fresh).items():
@@ -206,6 +227,7 @@ def open_catalog(
         digest=_digest(infos.values()),
         folders=folders,
         files=files,
+        memory=Remembered() if private is None else Remembered(_PRIVATE_BYTES),
         shared=Remembered() if shared is None else shared,
         private=frozenset(
             run_id
@@ -215,11 +237,11 @@ def open_catalog(
     )
 
 
-class _Known:
+class _Entries:
     """What is known of the run files of libraries; those that are not known are read."""
 
     def __init__(self, paths: Sequence[Path], private: Path | None) -> None:
-        self.entries: dict[Path, tuple[Stamp, Entry]] = {}
+        self.by_path: dict[Path, tuple[Stamp, Entry]] = {}
         self.fresh: set[Path] = set()
         self._indexes = [
             (Index(None if path == private else path), run_files([path])) for path in paths
@@ -231,22 +253,21 @@ class _Known:
                 if entry is None:
                     self.fresh.add(file)
                     entry = library_index.read_file(file)
-                self.entries.setdefault(file, (stamp, entry))
+                self.by_path.setdefault(file, (stamp, entry))
 
     def refuse(self, path: Path, message: str) -> None:
         """Note that a file's rows do not fit the schema."""
-        stamp, _ = self.entries[path]
-        self.entries[path] = stamp, Entry(wrong=message)
+        stamp, _ = self.by_path[path]
+        self.by_path[path] = stamp, Entry(wrong=message)
 
     def keep(self) -> None:
         """Keep what is known for the next time."""
         for index, files in self._indexes:
-            index.keep(dict(self.entries[file] for file in files))
+            index.keep(dict(self.by_path[file] for file in files))
 
 
 def _stamp_of_run(path: Path) -> Stamp:
-    companion = path.with_name(f"{path.stem}{record.STATE_SUFFIX}")
-    return stamp_of(each for each in (path, companion) if each.is_file())
+    return stamp_of(each for each in (path, record.companion_of(path)) if each.is_file())
 
 
 def _sources(

@@ -21,7 +21,10 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The file of a run and its companion, as they were when they were verified."""
+    """The file of a run and its companion, as they were when they were verified.
+
+    `stamp` is that of the run file, followed by that of a companion, where there is one.
+    """
 
     path: Path
     companion: Path | None
@@ -63,6 +66,10 @@ class Instance:
             if missing:
                 self._load(missing)
             return self._connection
+
+    def companion_stamp(self, run_id: str) -> Stamp:
+        """Return the stamp of a run's companion; empty without one."""
+        return self._sources[run_id].stamp[1:]
 
     def close(self) -> None:
         """Give the instance up; it cannot be asked again."""

@@ -28,7 +28,7 @@ from headway.version import __version__
 
 _FOLDER_VARIABLE = "HEADWAY_CACHE"
 # A change of what is stored, or of what makes a run file sound, needs another number.
-_FORMAT = f"2 {record.SCHEMA_VERSION} {__version__}"
+_FORMAT = f"1 {record.SCHEMA_VERSION} {__version__}"
 _SCHEMA = pa.schema(
     {
         "stamp": pa.binary(),
@@ -66,8 +66,8 @@ def _parsed(said: bytes) -> RunInfo:
 def read_file(path: Path) -> Entry:
     """Read a run file and its companion to their ends."""
     try:
-        said = record.read_described(path)
-        found = record.verify(path, record.parse_info(said))
+        said, info = record.read_described(path)
+        found = record.verify(path, info)
     except RecordError as error:
         return Entry(wrong=str(error))
     return Entry(said, found)

@@ -199,19 +199,27 @@ def load_runs(connection: Connection, files: Sequence[Path], companions: Sequenc
     QueryError
         A row breaks a constraint of `queries/schema/`; nothing of these files is kept.
     """
+    try:
+        with _together(connection):
+            _view(connection, "new_files", files)
+            connection.execute(_read("schema/load/requests.sql"))
+            connection.execute(_read("schema/load/bounds.sql"))
+            if companions:
+                _view(connection, "new_state_files", companions)
+                connection.execute(_read("schema/load/state.sql"))
+    except duckdb.Error as error:
+        names = ", ".join(file.name for file in files)
+        raise QueryError(f"{names} does not fit the schema: {error}") from error
+
+
+@contextmanager
+def _together(connection: Connection) -> Iterator[None]:
+    """Keep everything that is loaded inside, or nothing of it if something is refused."""
     connection.begin()
     try:
-        _view(connection, "new_files", files)
-        connection.execute(_read("schema/load/requests.sql"))
-        connection.execute(_read("schema/load/bounds.sql"))
-        if companions:
-            _view(connection, "new_state_files", companions)
-            connection.execute(_read("schema/load/state.sql"))
-    except BaseException as error:
+        yield
+    except BaseException:
         connection.rollback()
-        if isinstance(error, duckdb.Error):
-            names = ", ".join(file.name for file in files)
-            raise QueryError(f"{names} does not fit the schema: {error}") from error
         raise
     connection.commit()
 

@@ -24,8 +24,8 @@ WITH counted AS (
 
 SELECT
     bounds.run_id,
-    CASE WHEN bounds.n_placed > 0 THEN coalesce($start_us::BIGINT, bounds.first_us) END AS start_us,
-    CASE WHEN bounds.n_placed > 0 THEN coalesce($end_us::BIGINT, bounds.last_us) END AS end_us,
+    window_end($start_us::BIGINT, bounds.first_us, bounds.n_placed) AS start_us,
+    window_end($end_us::BIGINT, bounds.last_us, bounds.n_placed) AS end_us,
     origin_used($origin::VARCHAR, bounds.n_placed, bounds.has_schedule) AS origin_used,
     coalesce(counted.n_in_window, 0) AS n_in_window,
     bounds.n_measured,

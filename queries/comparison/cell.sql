@@ -1,13 +1,14 @@
--- The requests behind one cell of the transitions from run A to run B, in order of arrival.
+-- The requests behind one cell of the transitions from side A to side B, in order of arrival.
 --
--- @param run_a VARCHAR The run on side A.
--- @param run_b VARCHAR The run on side B.
+-- @param runs_a VARCHAR[] The runs on side A, one of each pair.
+-- @param runs_b VARCHAR[] Their partners on side B.
 -- @param start_us BIGINT Start of the window over scheduled times; NULL is the run's own.
 -- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
 -- @param origin VARCHAR Latency counts from: scheduled or sent.
 -- @param a_outcome VARCHAR Outcome in A; NULL is the requests that A did not offer.
 -- @param b_outcome VARCHAR Outcome in B; NULL is the requests that B did not offer.
--- @param n_rows BIGINT How many requests to return.
+-- @param n_rows BIGINT How many requests to return of each pair.
+-- @column pair INTEGER The pair, from 0.
 -- @column request_index INTEGER Position in the workload.
 -- @column request_id VARCHAR Name in the source of A, else of B.
 -- @column arrival_us BIGINT When it was due, from its run's zero.
@@ -19,8 +20,9 @@
 -- @column b_ttft_ms DOUBLE TTFT in B; NULL where it never came.
 -- @column a_latency_ms DOUBLE Completion latency in A; NULL where it never completed.
 -- @column b_latency_ms DOUBLE Completion latency in B; NULL where it never completed.
--- @column n BIGINT Requests in the cell, shown or not.
+-- @column n BIGINT Requests of the pair in the cell, shown or not.
 SELECT
+    pair,
     request_index,
     coalesce(a.request_id, b.request_id) AS request_id,
     coalesce(a.arrival_us, b.arrival_us) AS arrival_us,
@@ -32,18 +34,18 @@ SELECT
     CASE WHEN isfinite(b.ttft_ms) THEN b.ttft_ms END AS b_ttft_ms,
     CASE WHEN isfinite(a.latency_ms) THEN a.latency_ms END AS a_latency_ms,
     CASE WHEN isfinite(b.latency_ms) THEN b.latency_ms END AS b_latency_ms,
-    count(*) OVER () AS n
+    count(*) OVER (PARTITION BY pair) AS n
 FROM
-    valued(
-        [$run_a::VARCHAR], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR
-    ) AS a
+    side_of($runs_a::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS a
 FULL JOIN
-    valued(
-        [$run_b::VARCHAR], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR
-    ) AS b
-    USING (request_index)
+    side_of($runs_b::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS b
+    USING (pair, request_index)
 WHERE
     a.outcome::VARCHAR IS NOT DISTINCT FROM $a_outcome::VARCHAR
     AND b.outcome::VARCHAR IS NOT DISTINCT FROM $b_outcome::VARCHAR
-ORDER BY arrival_us NULLS LAST, request_index
-LIMIT $n_rows::BIGINT
+QUALIFY
+    row_number() OVER (
+        PARTITION BY pair
+        ORDER BY coalesce(a.arrival_us, b.arrival_us) NULLS LAST, request_index
+    ) <= $n_rows::BIGINT
+ORDER BY pair, arrival_us NULLS LAST, request_index

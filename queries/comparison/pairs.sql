@@ -1,14 +1,15 @@
--- Two runs of one workload side by side: one row per offered request of either, by its index.
+-- Pairs of runs of one workload side by side: a row per offered request of either, by its index.
 --
 -- Metrics stand on the offered basis: infinity where a request never delivered, NULL where its
 -- answer is too short or the side does not have it. Lengths are cut at the quartiles of both runs
 -- together. Arrival, classes and lengths are those of A, else of B.
 --
--- @param run_a VARCHAR The run on side A.
--- @param run_b VARCHAR The run on side B; the same run gives differences of zero.
+-- @param runs_a VARCHAR[] The runs on side A, one of each pair.
+-- @param runs_b VARCHAR[] Their partners on side B; the same run gives differences of zero.
 -- @param start_us BIGINT Start of the window over scheduled times; NULL is the run's own.
 -- @param end_us BIGINT End of the window, exclusive; NULL is the run's own.
 -- @param origin VARCHAR Latency counts from: scheduled or sent.
+-- @column pair INTEGER The pair, from 0.
 -- @column request_index INTEGER Position in the workload.
 -- @column arrival_us BIGINT When it was due, from its run's zero.
 -- @column a_outcome VARCHAR What became of it in A; NULL where A did not offer it.
@@ -30,6 +31,7 @@
 -- @column turn_index INTEGER Turn in the session; NULL where unknown.
 -- @column tenth INTEGER Tenth of the window by arrival, 1 to 10; NULL where arrival is unknown.
 SELECT
+    pair,
     request_index,
     coalesce(a.arrival_us, b.arrival_us) AS arrival_us,
     a.outcome::VARCHAR AS a_outcome,
@@ -51,12 +53,13 @@ SELECT
     coalesce(a.turn_index, b.turn_index) AS turn_index,
     coalesce(a.tenth, b.tenth) AS tenth
 FROM
-    side_of($run_a::VARCHAR, $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS a
+    side_of($runs_a::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS a
 FULL JOIN
-    side_of($run_b::VARCHAR, $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS b
-    USING (request_index)
-CROSS JOIN
+    side_of($runs_b::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT, $origin::VARCHAR) AS b
+    USING (pair, request_index)
+INNER JOIN
     length_cuts(
-        [$run_a::VARCHAR, $run_b::VARCHAR], $start_us::BIGINT, $end_us::BIGINT
+        $runs_a::VARCHAR[], $runs_b::VARCHAR[], $start_us::BIGINT, $end_us::BIGINT
     ) AS cuts
-ORDER BY request_index
+    USING (pair)
+ORDER BY pair, request_index

@@ -26,6 +26,10 @@ CREATE MACRO is_in_window(arrival_us, n_placed, first_us, last_us, start_us, end
         ELSE arrival_us >= coalesce(start_us, first_us) AND arrival_us < coalesce(end_us, last_us)
     END;
 
+-- One end of the window in force: the one asked for, else the run's own; NULL without any times.
+CREATE MACRO window_end(asked_us, own_us, n_placed) AS
+    CASE WHEN n_placed > 0 THEN coalesce(asked_us, own_us) END;
+
 CREATE MACRO windowed(run_ids, start_us, end_us) AS TABLE
 SELECT
     requests.*,

@@ -23,12 +23,8 @@
 WITH sampled AS (
     SELECT
         state.*,
-        CASE
-            WHEN bounds.n_placed = 0 THEN NULL ELSE coalesce($start_us::BIGINT, bounds.first_us)
-        END AS from_us,
-        CASE
-            WHEN bounds.n_placed = 0 THEN NULL ELSE coalesce($end_us::BIGINT, bounds.last_us)
-        END AS to_us
+        window_end($start_us::BIGINT, bounds.first_us, bounds.n_placed) AS from_us,
+        window_end($end_us::BIGINT, bounds.last_us, bounds.n_placed) AS to_us
     FROM state
     LEFT JOIN bounds USING (run_id)
     WHERE list_contains($run_ids::VARCHAR[], state.run_id)

@@ -8,8 +8,8 @@ CREATE MACRO token_instants(run_ids, start_us, end_us) AS TABLE
 WITH begun AS (
     SELECT
         requests.*,
-        CASE WHEN bounds.n_placed > 0 THEN coalesce(start_us, bounds.first_us) END AS from_us,
-        CASE WHEN bounds.n_placed > 0 THEN coalesce(end_us, bounds.last_us) END AS to_us,
+        window_end(start_us, bounds.first_us, bounds.n_placed) AS from_us,
+        window_end(end_us, bounds.last_us, bounds.n_placed) AS to_us,
         coalesce(requests.sent_us, requests.scheduled_us) AS begun_us
     FROM requests
     INNER JOIN bounds USING (run_id)

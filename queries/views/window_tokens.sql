@@ -1,5 +1,3 @@
--- How many tokens of a window need a look at the chunks.
---
 -- Tokens inside the window of the requests that reach over its start or end.
 CREATE MACRO straddling_tokens(run_ids, start_us, end_us) AS TABLE
 SELECT

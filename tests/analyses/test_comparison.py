@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from headway import sql
-from headway.analyses import comparison, distribution, pairs, sides
+from headway.analyses import comparison, distribution, sides
 from headway.analyses.comparability import Part, Why
 from headway.analyses.comparison import Claimed, Comparison, Question
-from headway.analyses.pairs import METRICS, Success, Transition
+from headway.analyses.measured import METRICS
+from headway.analyses.pairs import Success, Transition
 from headway.analyses.shift import Change, MetricShift
 from headway.catalog import Catalog, open_catalog
 from headway.model import (
@@ -194,7 +195,7 @@ def test_transitions_and_who_met_are_those_of_the_rows(study: Catalog, rps: floa
     a, b = run_of(study, "vllm", rps), run_of(study, "sarathi", rps)
     found = between(study, a, b, objective=DECLARED)
     paired = sql.load("comparison/pairs").run(
-        study.connection, run_a=a, run_b=b, origin="scheduled", start_us=None, end_us=None
+        study.connection, runs_a=[a], runs_b=[b], origin="scheduled", start_us=None, end_us=None
     )
     outcomes = Counter(zip(paired["a_outcome"], paired["b_outcome"], strict=True))
     assert outcomes == {
@@ -211,13 +212,11 @@ def test_transitions_and_who_met_are_those_of_the_rows(study: Catalog, rps: floa
 
 
 def test_the_requests_behind_a_cell_are_listed(study: Catalog) -> None:
-    ids = (run_of(study, "vllm", 8), stopped(study))
-    found = between(study, *ids)
-    question = found.question
+    found = between(study, run_of(study, "vllm", 8), stopped(study))
     for each in found.transitions:
-        cell = (each.a, each.b)
-        rows = pairs.members(study, ids, question.window, question.origin, cell, n_rows=1000)
+        rows = comparison.members(study, found.question, each, n_rows=1000)
         assert rows.height == each.n
+        assert rows["pair"].to_list() == [1] * each.n
         assert rows["n"].to_list() == [each.n] * each.n
 
 

@@ -28,13 +28,18 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def library(folder: Path, n_runs: int) -> Path:
+def library(folder: Path, n_runs: int, n_replicates: int = 3) -> Path:
+    """Write runs of two policies, so many replicates a load, every run on the same requests."""
     for place in range(n_runs):
-        load = Load(LoadKind.OPEN, declared_rps=1.0 + place // 3)
-        write(
-            make_run(offered(20, 15 + place % 5), f"r{place}", load=load, replicate=place % 3),
-            folder,
+        load = Load(LoadKind.OPEN, declared_rps=1.0 + place // (2 * n_replicates))
+        run = make_run(
+            offered(20, 15 + place % 5),
+            f"r{place}",
+            load=load,
+            policy="ab"[place % 2],
+            replicate=place // 2 % n_replicates,
         )
+        write(run, folder)
     (folder / "study" / "study.toml").write_text(OBJECTIVE, encoding="utf-8")
     return folder
 
@@ -66,3 +71,13 @@ def test_other_pages_are_a_few_queries(
     app = open_page(page, library(tmp_path, 12))
     assert not app.exception
     assert 0 < len(queries) <= MOST_QUERIES
+
+
+@pytest.mark.parametrize("n_replicates", [1, 3, 10])
+def test_two_sides_are_a_few_queries_however_many_replicates(
+    n_replicates: int, tmp_path: Path, open_page: Open, queries: list[str]
+) -> None:
+    app = open_page("compare", library(tmp_path, 2 * n_replicates, n_replicates))
+    assert not app.exception
+    assert queries.count("comparison/pairs") == 1
+    assert len(queries) <= MOST_QUERIES

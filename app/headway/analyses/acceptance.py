@@ -5,7 +5,7 @@ workload* needs replicates or a deterministic simulator; *for traffic like this*
 effective requests (docs/methods.md).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -223,25 +223,21 @@ def from_one_origin(catalog: Catalog, selection: Selection, objective: Objective
     return [_judged(catalog, objective, runs, known) for runs in sets]
 
 
-def again(catalog: Catalog, selection: Selection, judged: Judged) -> Callable[[Objective], Judged]:
-    """Return a function that judges one set against other limits, from what is known of it."""
+def judge_set(
+    catalog: Catalog, selection: Selection, objective: Objective, judged: Judged
+) -> Judged:
+    """Judge a set of runs against other limits than it was judged by, from one origin."""
     run_ids = [run.run_id for run in judged.runs]
     window, origin = selection.window, selection.origin
     sheets = correlation.sheets(catalog, run_ids, window, origin)
-    parts = correlation.correlations(catalog, run_ids, window, origin)
-    spans = accounting.intervals(catalog, replace(selection, run_ids=tuple(run_ids)))
-
-    def judge_again(objective: Objective) -> Judged:
-        known = _Known(
-            met={run_id: rates.attainment(run_id, on, objective) for run_id, on in sheets.items()},
-            spans=spans,
-            titles={judged.run.run_id: judged.title},
-            parts=parts,
-            slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
-        )
-        return _judged(catalog, objective, judged.runs, known)
-
-    return judge_again
+    known = _Known(
+        met={run_id: rates.attainment(run_id, on, objective) for run_id, on in sheets.items()},
+        spans=accounting.intervals(catalog, replace(selection, run_ids=tuple(run_ids))),
+        titles={judged.run.run_id: judged.title},
+        parts=correlation.correlations(catalog, run_ids, window, origin),
+        slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
+    )
+    return _judged(catalog, objective, judged.runs, known)
 
 
 def _from_other_origin(

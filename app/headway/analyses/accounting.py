@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from headway.catalog import Catalog
-from headway.model import Outcome, Selection
+from headway.model import Outcome, RunInfo, Selection, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +51,26 @@ class Account:
 
 def accounts(catalog: Catalog, selection: Selection) -> dict[str, Account]:
     """Count the outcomes of the selected runs; a run with no request in the window counts zeros."""
-    window = selection.window
-
-    def count(missing: list[str]) -> dict[str, tuple[dict[Outcome, int], int]]:
-        rows = catalog.query(
-            "accounting/outcomes", run_ids=missing, start_us=window.start_us, end_us=window.end_us
-        )
-        found = {run_id: (dict.fromkeys(Outcome, 0), 0) for run_id in missing}
-        for row in rows.iter_rows(named=True):
-            outcomes, n_inferred = found[row["run_id"]]
-            outcomes[Outcome(row["outcome"])] = row["n"]
-            found[row["run_id"]] = outcomes, n_inferred + row["n_inferred"]
-        return found
-
-    counted = catalog.of_each("outcomes", selection.run_ids, (window,), count)
+    found = catalog.rows_of_each(
+        "accounting/outcomes", selection.run_ids, **_ends(selection.window)
+    )
     spans = intervals(catalog, selection)
-    found = {}
-    for run_id, (outcomes, n_inferred) in counted.items():
-        n_rows = spans[run_id].n_measured if run_id in spans else 0
-        found[run_id] = Account(
-            run_id=run_id,
-            n_offered=sum(outcomes.values()),
-            outcomes=outcomes,
-            n_inferred=n_inferred,
-            balanced=n_rows == catalog.runs[run_id].n_offered,
-        )
-    return found
+    return {
+        run_id: _account(rows, catalog.runs[run_id], spans.get(run_id))
+        for run_id, rows in found.items()
+    }
+
+
+def _account(rows: pl.DataFrame, run: RunInfo, span: Interval | None) -> Account:
+    counted = dict(zip(rows["outcome"], rows["n"], strict=True))
+    outcomes = {outcome: counted.get(outcome.value, 0) for outcome in Outcome}
+    return Account(
+        run_id=run.run_id,
+        n_offered=sum(outcomes.values()),
+        outcomes=outcomes,
+        n_inferred=int(rows["n_inferred"].sum()),
+        balanced=(span.n_measured if span else 0) == run.n_offered,
+    )
 
 
 def pooled(found: dict[str, Account]) -> Account:
@@ -91,37 +87,30 @@ def pooled(found: dict[str, Account]) -> Account:
 
 def reasons(catalog: Catalog, selection: Selection) -> dict[str, list[Reason]]:
     """Return why requests of each selected run did not complete, most frequent first."""
-    window = selection.window
-
-    def read(missing: list[str]) -> dict[str, list[Reason]]:
-        rows = catalog.query(
-            "accounting/reasons", run_ids=missing, start_us=window.start_us, end_us=window.end_us
-        )
-        found: dict[str, list[Reason]] = {run_id: [] for run_id in missing}
-        for row in rows.iter_rows(named=True):
-            stated = row["outcome_basis"] == "stated"
-            found[row["run_id"]].append(
-                Reason(Outcome(row["outcome"]), stated, row["reason"], row["n"])
+    found = catalog.rows_of_each("accounting/reasons", selection.run_ids, **_ends(selection.window))
+    return {
+        run_id: [
+            Reason(
+                Outcome(row["outcome"]), row["outcome_basis"] == "stated", row["reason"], row["n"]
             )
-        return found
-
-    return catalog.of_each("reasons", selection.run_ids, (window,), read)
+            for row in rows.iter_rows(named=True)
+        ]
+        for run_id, rows in found.items()
+    }
 
 
 def intervals(catalog: Catalog, selection: Selection) -> dict[str, Interval]:
     """Return the window, origin and measured load of each selected run that has requests."""
-    window, origin = selection.window, selection.origin
+    found = catalog.rows_of_each(
+        "accounting/windows",
+        selection.run_ids,
+        **_ends(selection.window),
+        origin=selection.origin.value,
+    )
+    return {
+        run_id: Interval(**rows.row(0, named=True)) for run_id, rows in found.items() if rows.height
+    }
 
-    def read(missing: list[str]) -> dict[str, Interval | None]:
-        rows = catalog.query(
-            "accounting/windows",
-            run_ids=missing,
-            start_us=window.start_us,
-            end_us=window.end_us,
-            origin=origin.value,
-        )
-        known = {row.pop("run_id"): Interval(**row) for row in rows.iter_rows(named=True)}
-        return {run_id: known.get(run_id) for run_id in missing}
 
-    found = catalog.of_each("interval", selection.run_ids, (window, origin), read)
-    return {run_id: each for run_id, each in found.items() if each is not None}
+def _ends(window: Window) -> dict[str, int | None]:
+    return {"start_us": window.start_us, "end_us": window.end_us}

@@ -65,7 +65,7 @@ def checklist(
 ) -> list[Line]:
     """Return the review of a study, one line for each thing that a decision rests on."""
     counted = accounting.accounts(catalog, selection)
-    mix = measured.rows_of(catalog, "workload/mix", selection.run_ids)
+    mix = measured.row_of_each(catalog, "workload/mix", selection.run_ids)
     attached = trace_mix.attached(catalog, study)
     evidence = Evidence(
         study=study,

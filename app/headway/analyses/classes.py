@@ -7,7 +7,8 @@ from enum import StrEnum
 import polars as pl
 
 from headway.analyses import pairs, shift
-from headway.analyses.pairs import METRICS, Paired
+from headway.analyses.measured import METRICS
+from headway.analyses.pairs import Paired
 from headway.analyses.shift import ShiftPoint
 from headway.model import Metric
 

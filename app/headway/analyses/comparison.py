@@ -23,11 +23,12 @@ from headway.analyses import (
     shift,
     workload,
 )
-from headway.analyses.accounting import Account, Interval
+from headway.analyses.accounting import Account
 from headway.analyses.changes import Change, Checked, FieldPair
 from headway.analyses.classes import ClassRow
 from headway.analyses.comparability import Part, Reason
-from headway.analyses.pairs import METRICS, Discordant, Success, Transition
+from headway.analyses.measured import METRICS
+from headway.analyses.pairs import Discordant, Success, Transition
 from headway.analyses.replicated import MetShares, NoiseFloor, Tested
 from headway.analyses.scorecard import ScoreRow
 from headway.analyses.shift import MetricShift, RunValues
@@ -146,22 +147,22 @@ def members(
 
     Columns are those of the query comparison/cell, and `pair`, from 1; at most `n_rows` of a pair.
     """
-    window, origin = question.window, question.origin
-    found = [
-        pairs.members(
-            catalog, (a.run_id, b.run_id), window, origin, (cell.a, cell.b), n_rows
-        ).with_columns(pair=pl.lit(place))
-        for place, (a, b) in enumerate(zip(question.a.runs, question.b.runs, strict=False), 1)
-    ]
-    return pl.concat(found)
+    a, b = question.a, question.b
+    rows = pairs.members(catalog, a, b, question.window, question.origin, (cell.a, cell.b), n_rows)
+    return rows.with_columns(pair=pl.col("pair") + 1)
 
 
 def _compare(catalog: Catalog, question: Question) -> Comparison:
     a, b = question.a, question.b
-    spans = [_span(catalog, side, question) for side in (a, b)]
+    both = Selection((*a.run_ids, *b.run_ids), question.window, origin=question.origin)
+    found_spans = accounting.intervals(catalog, both)
+    spans = [found_spans.get(side.run.run_id) for side in (a, b)]
     match = workload.match(catalog, a.run.run_id, b.run.run_id)
     checked = changes.checks(a.run, b.run, *spans)
-    accounts = tuple(_account(catalog, side, question) for side in (a, b))
+    counted = accounting.accounts(catalog, both)
+    accounts = tuple(
+        accounting.pooled({run_id: counted[run_id] for run_id in side.run_ids}) for side in (a, b)
+    )
     reasons = tuple(comparability.reasons(a, b, match, checked, spans, accounts))
     allowed = comparability.allowed(reasons)
     fields = tuple(changes.side_by_side(a.run, b.run))
@@ -188,16 +189,6 @@ def _compare(catalog: Catalog, question: Question) -> Comparison:
         noise=found.noise,
         sequence=letters,
     )
-
-
-def _span(catalog: Catalog, side: Side, question: Question) -> Interval | None:
-    selection = Selection(side.run_ids[:1], question.window, origin=question.origin)
-    return accounting.intervals(catalog, selection).get(side.run.run_id)
-
-
-def _account(catalog: Catalog, side: Side, question: Question) -> Account:
-    selection = Selection(side.run_ids, question.window, origin=question.origin)
-    return accounting.pooled(accounting.accounts(catalog, selection))
 
 
 def _metrics(allowed: frozenset[Part]) -> tuple[Metric, ...]:
@@ -285,10 +276,9 @@ def _met_shares(catalog: Catalog, question: Question) -> MetShares | None:
     """Return the share of every run that met the objective; None without one."""
     if question.objective is None:
         return None
-    counts = []
-    for side in (question.a, question.b):
-        selection = Selection(side.run_ids, question.window, origin=question.origin)
-        known = rates.attainments(catalog, selection, question.objective)
-        counts.append([known[run_id] for run_id in side.run_ids if run_id in known])
+    a, b = question.a.run_ids, question.b.run_ids
+    selection = Selection((*a, *b), question.window, origin=question.origin)
+    known = rates.attainments(catalog, selection, question.objective)
+    counts = [[known[run_id] for run_id in run_ids if run_id in known] for run_ids in (a, b)]
     first, second = (tuple(each.attained for each in side) for side in counts)
     return MetShares(first, second, min(each.n_offered for side in counts for each in side))

@@ -12,13 +12,12 @@ import polars as pl
 
 from headway.analyses import measured
 from headway.analyses.measured import METRICS
-from headway.catalog import Catalog
+from headway.catalog import Catalog, by_run
 from headway.model import Metric, Origin, Outcome, Window
-from headway.stats import slip as lateness
 from headway.stats.attainment import Sheet, sheet
-from headway.stats.effective import Floats, LatencyParts, in_flight, latency_parts
+from headway.stats.effective import Floats, Integers, LatencyParts, in_flight, latency_parts
 from headway.stats.reach import Pace, pace
-from headway.stats.slip import Slip
+from headway.stats.slip import Slip, lateness, slip
 from headway.stats.steadiness import Steadiness, steadiness
 
 _OPEN = [Outcome.CUT_OFF.value, Outcome.NOT_SENT.value, Outcome.UNACCOUNTED.value]
@@ -74,13 +73,13 @@ def slips(
     def compute(missing: list[str]) -> dict[str, Floats]:
         rows = catalog.query("acceptance/slip", run_ids=missing)
         return {
-            run_id: lateness.lateness(mine["scheduled_us"].to_numpy(), mine["sent_us"].to_numpy())
-            for run_id, mine in measured.by_run(rows, missing).items()
+            run_id: lateness(mine["scheduled_us"].to_numpy(), mine["sent_us"].to_numpy())
+            for run_id, mine in by_run(rows, missing).items()
         }
 
     limit_us = None if ttft_limit_ms is None else ttft_limit_ms * 1000
     found = catalog.of_each("lateness", run_ids, (), compute)
-    return {run_id: lateness.slip(late_us, limit_us) for run_id, late_us in found.items()}
+    return {run_id: slip(late_us, limit_us) for run_id, late_us in found.items()}
 
 
 def _sheet(rows: pl.DataFrame) -> Sheet:
@@ -119,7 +118,7 @@ def _correlation(rows: pl.DataFrame, window: Window) -> Correlation:
     )
 
 
-def flying(placed: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def flying(placed: pl.DataFrame) -> Integers:
     """Return how many requests were in flight at each arrival.
 
     What was under way before a window began is in flight inside it: the whole run is needed.

@@ -9,10 +9,9 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from headway.analyses import correlation, measured
-from headway.analyses.measured import Floats
-from headway.catalog import Catalog
+from headway.catalog import Catalog, by_run
 from headway.model import Basis, Method, Metric, Selection, Status, Stratum
-from headway.stats.effective import LatencyParts, effective_of_metric
+from headway.stats.effective import Floats, LatencyParts, effective_of_metric
 from headway.stats.intervals import order_statistic_ranks
 from headway.stats.percentiles import nearest_rank
 
@@ -72,48 +71,37 @@ def describe(
     status says why there is no number. Percentiles come without bounds: `bounded` adds them.
     """
     counts = _counts(catalog, selection, metric)
-    is_sorted = _has_bounds(selection, metric)
-    percentiles = (_from_sorted if is_sorted else _queried)(catalog, selection, metric, shares)
-    return [
-        description
-        for run_id, rows in counts.items()
-        for description in [_description(row, metric, percentiles) for row in rows]
-        or [_without_population(run_id, selection, metric)]
-    ]
+    points = _from_sorted if _has_bounds(selection, metric) else _queried
+    percentiles = points(catalog, selection, metric, shares)
+    found: list[Description] = []
+    for run_id, rows in counts.items():
+        found += [
+            _description(run_id, row, metric, percentiles) for row in rows.iter_rows(named=True)
+        ]
+        if rows.is_empty():
+            found.append(_without_population(run_id, selection, metric))
+    return found
 
 
 def _description(
+    run_id: str,
     row: dict[str, Any],
     metric: Metric,
     percentiles: dict[tuple[str, str], tuple[Percentile, ...]],
 ) -> Description:
     status = _status(row)
-    known = percentiles.get((row["run_id"], row["stratum"]), ())
-    return Description(
-        metric=metric,
-        status=status,
-        percentiles=known if status is Status.MEASURED else (),
-        **row,
-    )
+    known = percentiles.get((run_id, row["stratum"]), ()) if status is Status.MEASURED else ()
+    return Description(run_id=run_id, metric=metric, status=status, percentiles=known, **row)
 
 
-def _counts(
-    catalog: Catalog, selection: Selection, metric: Metric
-) -> dict[str, list[dict[str, Any]]]:
+def _counts(catalog: Catalog, selection: Selection, metric: Metric) -> dict[str, pl.DataFrame]:
     """Return the rows of the query distribution/summary by run."""
-
-    def read(run_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
-        values = _values(replace(selection, run_ids=tuple(run_ids)), metric)
-        rows = catalog.query("distribution/summary", **values)
-        found: dict[str, list[dict[str, Any]]] = {run_id: [] for run_id in run_ids}
-        for row in rows.iter_rows(named=True):
-            found[row["run_id"]].append(row)
-        return found
-
-    if selection.stratum is not Stratum.NONE:  # all selected runs cut the classes together
-        return read(list(selection.run_ids))
-    asked = (metric, selection.window, selection.basis, selection.origin)
-    return catalog.of_each("counts", selection.run_ids, asked, read)
+    values = _values(selection, metric)
+    if selection.stratum is Stratum.NONE:
+        del values["run_ids"]
+        return catalog.rows_of_each("distribution/summary", selection.run_ids, **values)
+    # All selected runs cut the classes together.
+    return by_run(catalog.query("distribution/summary", **values), selection.run_ids)
 
 
 def _queried(
@@ -243,7 +231,7 @@ def worst(catalog: Catalog, selection: Selection, metric: Metric, n_rows: int = 
     return catalog.query("distribution/worst", **values, n_rows=n_rows)
 
 
-def _values(selection: Selection, metric: Metric) -> dict[str, object]:
+def _values(selection: Selection, metric: Metric) -> dict[str, Any]:
     return {
         "run_ids": list(selection.run_ids),
         "start_us": selection.window.start_us,

@@ -47,11 +47,11 @@ def observed(catalog: Catalog, selection: Selection, found: Sequence[Envelope]) 
     ]
     run_ids = tuple(judged.run.run_id for _, _, judged in edges)
     chosen = Selection(run_ids, selection.window, origin=selection.origin)
-    peaks = measured.rows_of(catalog, "state/peaks", run_ids)
-    flying = measured.rows_of(catalog, "state/in_flight", run_ids)
+    peaks = measured.row_of_each(catalog, "state/peaks", run_ids)
+    flying = measured.row_of_each(catalog, "state/in_flight", run_ids)
     speeds = rates.rates(catalog, chosen)
     counted = accounting.accounts(catalog, chosen)
-    lost = measured.rows_of(catalog, "accounting/first_lost", run_ids)
+    lost = measured.row_of_each(catalog, "accounting/first_lost", run_ids)
     return [
         _observed(line, edge, judged, peaks, flying, speeds, counted, lost)
         for line, edge, judged in edges

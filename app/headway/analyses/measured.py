@@ -4,17 +4,15 @@ The requests of all runs that a view needs come in one query, and stay in memory
 (`headway.remembered`). Limits, shares and windows are applied to them here and in `headway.stats`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from headway.catalog import Catalog
 from headway.model import Metric, Origin, Window
-
-Floats = NDArray[np.float64]
+from headway.stats.effective import Floats
 
 METRICS = (Metric.TTFT, Metric.TPOT, Metric.STALL, Metric.LATENCY)
 
@@ -24,33 +22,15 @@ def requests(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[s
 
     Columns are those of the query acceptance/requests. A run that offered none has no rows.
     """
-
-    def read(missing: list[str]) -> dict[str, pl.DataFrame]:
-        rows = catalog.query("acceptance/requests", run_ids=missing, origin=origin.value)
-        return by_run(rows, missing)
-
-    return catalog.of_each("requests", run_ids, (origin,), read)
+    return catalog.rows_of_each("acceptance/requests", run_ids, origin=origin.value)
 
 
-def rows_of(catalog: Catalog, name: str, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the one row that a stored query has for each run; none where it has no row.
-
-    The query takes `run_ids` alone, and a run's row follows from that run alone.
-    """
-
-    def read(missing: list[str]) -> dict[str, dict[str, Any]]:
-        rows = catalog.query(name, run_ids=missing)
-        found = {row["run_id"]: row for row in rows.iter_rows(named=True)}
-        return {run_id: found.get(run_id, {}) for run_id in missing}
-
-    return catalog.of_each(name, run_ids, (), read)
-
-
-def by_run(rows: pl.DataFrame, run_ids: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """Return the rows of each run, in their order, without the column `run_id`."""
-    parts = rows.partition_by("run_id", maintain_order=True, include_key=False, as_dict=True)
-    none = rows.clear().drop("run_id")
-    return {run_id: parts.get((run_id,), none) for run_id in run_ids}
+def row_of_each(
+    catalog: Catalog, name: str, run_ids: Iterable[str], **asked: Hashable
+) -> dict[str, dict[str, Any]]:
+    """Return the one row that a stored query has for each run; empty where it has none."""
+    found = catalog.rows_of_each(name, run_ids, **asked)
+    return {run_id: next(rows.iter_rows(named=True), {}) for run_id, rows in found.items()}
 
 
 def inside(rows: pl.DataFrame, window: Window) -> pl.DataFrame:

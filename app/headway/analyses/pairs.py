@@ -1,21 +1,17 @@
 """What became of each request on both sides: transitions, and who waits longer."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Origin, Outcome, Window
+from headway.stats.attainment import meets
+from headway.stats.effective import Booleans, Floats
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
-
-METRICS = (Metric.TTFT, Metric.TPOT, Metric.STALL, Metric.LATENCY)
 _CURVE_POINTS = 600
 _SCATTER_POINTS = 2000
 
@@ -82,24 +78,27 @@ def frame(
     `pair` numbers the pair of runs. A run that the other side has no partner for is left out. With
     an objective, `a_met` and `b_met` say who met it; without, who completed.
     """
-    found = [
-        _rows(catalog, one.run_id, other.run_id, window, origin).with_columns(pair=pl.lit(place))
-        for place, (one, other) in enumerate(zip(a.runs, b.runs, strict=False))
-    ]
-    rows = found[0] if len(found) == 1 else pl.concat(found)
+    n_pairs = min(len(a.runs), len(b.runs))
+    runs_a, runs_b = a.run_ids[:n_pairs], b.run_ids[:n_pairs]
+    rows = _rows(catalog, runs_a, runs_b, window, origin)
     limits = {} if objective is None else objective.limits()
-    return rows.with_columns(_met("a", limits), _met("b", limits))
+    return rows.with_columns(_met(rows, "a", limits), _met(rows, "b", limits))
 
 
-def _rows(catalog: Catalog, run_a: str, run_b: str, window: Window, origin: Origin) -> pl.DataFrame:
-    """Return one pair of runs, remembered: limits move, and the requests stay."""
-    key = ("pairs", run_a, run_b, window, origin)
+def _rows(
+    catalog: Catalog,
+    runs_a: tuple[str, ...],
+    runs_b: tuple[str, ...],
+    window: Window,
+    origin: Origin,
+) -> pl.DataFrame:
+    """Return the pairs of runs, remembered: limits move, and the requests stay."""
     return catalog.remember(
-        key,
+        ("pairs", runs_a, runs_b, window, origin),
         lambda: catalog.query(
             "comparison/pairs",
-            run_a=run_a,
-            run_b=run_b,
+            runs_a=list(runs_a),
+            runs_b=list(runs_b),
             start_us=window.start_us,
             end_us=window.end_us,
             origin=origin.value,
@@ -107,11 +106,11 @@ def _rows(catalog: Catalog, run_a: str, run_b: str, window: Window, origin: Orig
     )
 
 
-def _met(side: str, limits: dict[Metric, float]) -> pl.Expr:
+def _met(rows: pl.DataFrame, side: str, limits: dict[Metric, float]) -> pl.Series:
     """Return who completed and kept every limit; what has no cadence keeps its limit."""
-    kept = [(pl.col(f"{side}_{m.value}") <= limit).fill_null(True) for m, limit in limits.items()]
-    completed = pl.col(f"{side}_outcome") == Outcome.COMPLETED.value
-    return pl.all_horizontal(completed, *kept).alias(f"{side}_met")
+    completed = rows[f"{side}_outcome"].eq_missing(Outcome.COMPLETED.value).to_numpy()
+    values = {m: rows[f"{side}_{m.value}"].fill_null(-np.inf).to_numpy() for m in limits}
+    return pl.Series(f"{side}_met", meets(completed, values, limits))
 
 
 def both(rows: pl.DataFrame) -> pl.DataFrame:
@@ -238,23 +237,27 @@ def _outcome(value: str | None) -> Outcome | None:
 
 def members(
     catalog: Catalog,
-    run_ids: Sequence[str],
+    a: Side,
+    b: Side,
     window: Window,
     origin: Origin,
     cell: tuple[Outcome | None, Outcome | None],
     n_rows: int = 200,
 ) -> pl.DataFrame:
-    """Return the requests behind one cell of the transitions between two runs, by arrival."""
-    run_a, run_b = run_ids
-    a, b = (None if outcome is None else outcome.value for outcome in cell)
+    """Return the requests behind one cell of the transitions, pair by pair and by arrival.
+
+    At most `n_rows` of each pair of runs.
+    """
+    n_pairs = min(len(a.runs), len(b.runs))
+    a_outcome, b_outcome = (None if outcome is None else outcome.value for outcome in cell)
     return catalog.query(
         "comparison/cell",
-        run_a=run_a,
-        run_b=run_b,
+        runs_a=list(a.run_ids[:n_pairs]),
+        runs_b=list(b.run_ids[:n_pairs]),
         start_us=window.start_us,
         end_us=window.end_us,
         origin=origin.value,
-        a_outcome=a,
-        b_outcome=b,
+        a_outcome=a_outcome,
+        b_outcome=b_outcome,
         n_rows=n_rows,
     )

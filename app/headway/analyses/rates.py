@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from headway.analyses import correlation
 from headway.catalog import Catalog
 from headway.model import Metric, Objective, Selection
@@ -64,17 +66,19 @@ class Attainment:
 
 def rates(catalog: Catalog, selection: Selection) -> dict[str, Rates]:
     """Return the rates of every selected run."""
-    window = selection.window
+    found = catalog.rows_of_each(
+        "rates/throughput",
+        selection.run_ids,
+        start_us=selection.window.start_us,
+        end_us=selection.window.end_us,
+    )
+    return {run_id: _rates(run_id, rows) for run_id, rows in found.items()}
 
-    def compute(missing: list[str]) -> dict[str, Rates]:
-        rows = catalog.query(
-            "rates/throughput", run_ids=missing, start_us=window.start_us, end_us=window.end_us
-        )
-        known = rows.drop("n_output_tokens", "n_input_tokens").iter_rows(named=True)
-        found = {row["run_id"]: Rates(**row) for row in known}
-        return {run_id: found.get(run_id, Rates(run_id)) for run_id in missing}
 
-    return catalog.of_each("rates", selection.run_ids, (window,), compute)
+def _rates(run_id: str, rows: pl.DataFrame) -> Rates:
+    if rows.is_empty():
+        return Rates(run_id)
+    return Rates(run_id, **rows.drop("n_output_tokens", "n_input_tokens").row(0, named=True))
 
 
 def attainments(

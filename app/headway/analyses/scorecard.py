@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.analyses import accounting, rates
+from headway.analyses import accounting, measured, rates
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Objective, Origin, Outcome, Selection, Window
@@ -27,6 +27,9 @@ _RATES = (
 _OF_RATE = frozenset(name for name, _ in (*_STATE, *_RATES))
 
 
+Row = dict[tuple[str, str], float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
     """One quantity on both sides; None is not recorded.
@@ -41,15 +44,6 @@ class ScoreRow:
     b: float | None
     difference: float | None
     is_compared: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What all rows share."""
-
-    window: Window
-    origin: Origin
-    objective: Objective | None
 
 
 def scorecard(
@@ -68,8 +62,9 @@ def scorecard(
 
     Outcomes that no side has are left out. Without an objective there is none to meet.
     """
-    asked = _Asked(window, origin, objective)
-    first, second = (_of_side(catalog, side, asked) for side in (a, b))
+    selection = Selection((*a.run_ids, *b.run_ids), window, origin=origin)
+    runs = _of_runs(catalog, selection, objective)
+    first, second = (_mean_of([runs[run_id] for run_id in side.run_ids]) for side in (a, b))
     found = []
     for (row, unit), value in first.items():
         other = second[row, unit]
@@ -85,28 +80,29 @@ def scorecard(
     return tuple(found)
 
 
-def _of_side(catalog: Catalog, side: Side, asked: _Asked) -> dict[tuple[str, str], float | None]:
-    """Return the mean over the runs of a side; unknown where one run does not know."""
-    selection = Selection(side.run_ids, asked.window, origin=asked.origin)
+def _of_runs(catalog: Catalog, selection: Selection, objective: Objective | None) -> dict[str, Row]:
+    """Return what each run was, by name and unit of the quantity; unknown is None."""
     counted = accounting.accounts(catalog, selection)
     speeds = rates.rates(catalog, selection)
-    preempted = _preemptions(catalog, selection)
-    pressures = _pressures(catalog, selection)
-    met = {} if asked.objective is None else rates.attainments(catalog, selection, asked.objective)
-    runs = [
-        {
+    preempted = _of_window(catalog, "accounting/preemptions", selection)
+    pressures = _of_window(catalog, "state/pressure", selection)
+    met = {} if objective is None else rates.attainments(catalog, selection, objective)
+    return {
+        run_id: {
             **_counts(counted[run_id], met.get(run_id)),
             **_speeds(speeds[run_id], met.get(run_id)),
-            **_state(pressures.get(run_id, {}), preempted.get(run_id)),
+            **_state(pressures[run_id], preempted[run_id].get("n_preemptions")),
         }
-        for run_id in side.run_ids
-    ]
+        for run_id in selection.run_ids
+    }
+
+
+def _mean_of(runs: Sequence[Row]) -> Row:
+    """Return the mean over the runs of a side; unknown where one run does not know."""
     return {key: _mean([run[key] for run in runs]) for key in runs[0]}
 
 
-def _counts(
-    account: accounting.Account, met: rates.Attainment | None
-) -> dict[tuple[str, str], float | None]:
+def _counts(account: accounting.Account, met: rates.Attainment | None) -> Row:
     return {
         ("met", "requests"): None if met is None else met.n_met,
         ("met_share", "share"): None if met is None else met.attained,
@@ -115,9 +111,7 @@ def _counts(
     }
 
 
-def _speeds(
-    found: rates.Rates, met: rates.Attainment | None
-) -> dict[tuple[str, str], float | None]:
+def _speeds(found: rates.Rates, met: rates.Attainment | None) -> Row:
     known = {
         "completed_rps": found.completed_rps,
         "goodput_rps": rates.goodput_rps(met, found),
@@ -126,31 +120,17 @@ def _speeds(
     return {(name, unit): known[name] for name, unit in _RATES}
 
 
-def _preemptions(catalog: Catalog, selection: Selection) -> dict[str, int | None]:
-    """Return the preemptions that the requests of each run record, unknown where none does."""
-    found = catalog.query(
-        "accounting/preemptions",
-        run_ids=list(selection.run_ids),
-        start_us=selection.window.start_us,
-        end_us=selection.window.end_us,
+def _of_window(
+    catalog: Catalog, name: str, selection: Selection
+) -> dict[str, dict[str, float | None]]:
+    """Return the one row that a stored query has for each run over the window, else none."""
+    window = selection.window
+    return measured.row_of_each(
+        catalog, name, selection.run_ids, start_us=window.start_us, end_us=window.end_us
     )
-    return dict(zip(found["run_id"], found["n_preemptions"], strict=True))
 
 
-def _pressures(catalog: Catalog, selection: Selection) -> dict[str, dict[str, float | None]]:
-    """Return what the servers of the runs showed over the window; absent where nothing did."""
-    rows = catalog.query(
-        "state/pressure",
-        run_ids=list(selection.run_ids),
-        start_us=selection.window.start_us,
-        end_us=selection.window.end_us,
-    )
-    return {row["run_id"]: row for row in rows.iter_rows(named=True)}
-
-
-def _state(
-    pressure: dict[str, float | None], n_preempted: int | None
-) -> dict[tuple[str, str], float | None]:
+def _state(pressure: dict[str, float | None], n_preempted: float | None) -> Row:
     """Return what the server showed; its own counter of preemptions wins over the requests'."""
     known = dict(pressure)
     counted, hits = known.get("n_preemptions"), known.get("n_prefix_hits")

@@ -39,11 +39,10 @@ def sensitivity(
     cadence = Metric.STALL if Metric.STALL in limits else Metric.TPOT
     if Metric.TTFT not in limits or cadence not in limits:
         return []
-    again = acceptance.again(catalog, selection, judged)
     cells = []
     for ttft_ms in (limits[Metric.TTFT] * factor for factor in factors):
         for cadence_ms in (limits[cadence] * factor for factor in factors):
             moved = replace(objective, ttft_ms=ttft_ms, **{cadence.value: cadence_ms})
-            each = again(moved)
+            each = acceptance.judge_set(catalog, selection, moved, judged)
             cells.append(Cell(ttft_ms, cadence_ms, each.verdict(asked), each.n_met, each.n_offered))
     return cells

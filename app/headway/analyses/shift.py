@@ -6,18 +6,17 @@ from enum import StrEnum
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from headway.analyses import measured, pairs
-from headway.analyses.pairs import METRICS, Paired
+from headway.analyses.measured import METRICS
+from headway.analyses.pairs import Paired
 from headway.analyses.sides import Side
 from headway.catalog import Catalog
 from headway.model import Metric, Origin, Outcome, Status, Window
 from headway.stats.dominance import Dominance, dominance
+from headway.stats.effective import Floats
 from headway.stats.percentiles import percentiles_of
 from headway.stats.within_run import Within, within_run
-
-Floats = NDArray[np.float64]
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 _CLASS_SHARES = (0.5, 0.99)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from headway.analyses import acceptance, correlation, measured, traffic_claim
 from headway.analyses.acceptance import Judged, is_deterministic
 from headway.analyses.measured import METRICS
-from headway.catalog import Catalog
+from headway.catalog import Catalog, by_run
 from headway.model import Metric, Objective, Selection, Stratum, Window
 from headway.stats import repeats, verdicts
-from headway.stats.attainment import Sheet, met_by, still_open
+from headway.stats.attainment import Sheet, met, still_open
 from headway.stats.effective import (
     Booleans,
     Effective,
@@ -119,7 +119,7 @@ def _members(
             end_us=window.end_us,
             stratum=wanted.value,
         )
-        named = measured.by_run(rows, run_ids)
+        named = by_run(rows, run_ids)
         requests = measured.requests(catalog, run_ids, origin)
         return {run_id: _members_of(requests[run_id], named[run_id], window) for run_id in run_ids}
 
@@ -162,21 +162,23 @@ def _classes(
     objective: Objective, on: Sheet, members: Sequence[_Members]
 ) -> dict[tuple[int, str], _Class]:
     limits = objective.limits()
-    met, waiting = met_by(on, limits), still_open(on, limits)
+    all_met, waiting = met(on, limits), still_open(on, limits)
     return {
-        (each.order, each.stratum): _class(each, met[each.places], waiting[each.places], limits)
+        (each.order, each.stratum): _class(each, all_met[each.places], waiting[each.places], limits)
         for each in members
     }
 
 
-def _class(members: _Members, met: Booleans, waiting: Booleans, limits: Iterable[Metric]) -> _Class:
-    n, n_met = len(met), int(np.count_nonzero(met))
+def _class(
+    members: _Members, did_meet: Booleans, waiting: Booleans, limits: Iterable[Metric]
+) -> _Class:
+    n, n_met = len(did_meet), int(np.count_nonzero(did_meet))
     parts = [members.parts[metric] for metric in limits if metric in members.parts]
     return _Class(
         n_offered=n,
         n_met=n_met,
         attained=verdicts.attained(n_met, int(np.count_nonzero(waiting)), n),
-        effective=effective(parts, met) if members.parts else None,
+        effective=effective(parts, did_meet) if members.parts else None,
         steady=members.steady,
         pace=members.pace,
     )

@@ -37,7 +37,7 @@ def trades(catalog: Catalog, selection: Selection, found: Sequence[Envelope]) ->
     while the service gets worse. Envelopes come in order of the loss, the greatest first.
     """
     run_ids = tuple(run.run_id for each in found for judged in each.judged for run in judged.runs)
-    rows = measured.rows_of(catalog, "rates/makespan", run_ids)
+    rows = measured.row_of_each(catalog, "rates/makespan", run_ids)
     makespan = {run_id: row.get("output_tokens_per_s") for run_id, row in rows.items()}
     chosen = Selection(run_ids, selection.window, origin=selection.origin)
     window = {

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from headway.analyses.measured import by_run
-from headway.catalog import Catalog
+from headway.catalog import Catalog, by_run
 from headway.stats import fingerprint
 from headway.stats.fingerprint import Fingerprint, Level, Match, Plan
 

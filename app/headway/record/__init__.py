@@ -10,6 +10,7 @@ from headway.record.conformance import Conformance, Poor, check
 from headway.record.digests import digest
 from headway.record.files import (
     STATE_SUFFIX,
+    companion_of,
     describes_run,
     is_run_file,
     parse_info,
@@ -48,6 +49,7 @@ __all__ = [
     "Run",
     "Spill",
     "check",
+    "companion_of",
     "describes_run",
     "digest",
     "is_run_file",

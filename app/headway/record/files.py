@@ -153,11 +153,11 @@ def read_info(path: Path) -> RunInfo:
     RecordError
         The file is not a run file of this schema version.
     """
-    return parse_info(read_described(path))
+    return read_described(path)[1]
 
 
-def read_described(path: Path) -> bytes:
-    """Read a run file's description from its footer, as JSON.
+def read_described(path: Path) -> tuple[bytes, RunInfo]:
+    """Read a run file's description from its footer, as JSON and as what it says.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def read_described(path: Path) -> bytes:
     info, wrong = described(metadata, path.name)
     if info is None or wrong:
         raise wrong[0]
-    return metadata[RUN_KEY]
+    return metadata[RUN_KEY], info
 
 
 def parse_info(said: bytes) -> RunInfo:
@@ -343,9 +343,14 @@ def read_schema(path: Path) -> pa.Schema:
         raise RecordError("readable", f"{path.name} is not a readable Parquet file") from error
 
 
+def companion_of(path: Path) -> Path:
+    """Return where the companion of a run file is, if it has one."""
+    return path.with_name(f"{path.stem}{STATE_SUFFIX}")
+
+
 def state_of(path: Path, info: RunInfo) -> Path | None:
     """Return the companion of a run file, if one was written together with it."""
-    companion = path.with_name(f"{path.stem}{STATE_SUFFIX}")
+    companion = companion_of(path)
     if not companion.exists() or generation_of(companion) != info.generation:
         return None
     return companion

@@ -23,9 +23,8 @@ class Sheet:
     −infinity for an answer too short for the metric: the first keeps no limit, the second keeps
     all. `short` marks those answers by metric, where there are any. `least` holds, for the open
     requests alone (`is_open`), what each metric already came to at least; NaN where that is not
-    known. `edges`
-    are the bounds of the ten blocks of arrivals, none where fewer than ten are known. `n_placed`
-    requests have a known arrival.
+    known. `edges` are the bounds of the ten blocks of arrivals, none where fewer than ten are
+    known. `n_placed` requests have a known arrival.
     """
 
     completed: Booleans
@@ -124,21 +123,22 @@ def sheet(
 
 def count(on: Sheet, limits: Mapping[Metric, float]) -> Counts:
     """Count the requests that completed and keep every limit; a limit is kept at equality."""
-    met = met_by(on, limits)
+    did_meet = met(on, limits)
     short = [on.short[metric] for metric in limits if metric in on.short]
-    no_cadence = int(np.count_nonzero(met & np.logical_or.reduce(short))) if short else 0
+    no_cadence = int(np.count_nonzero(did_meet & np.logical_or.reduce(short))) if short else 0
     by_block = tuple(
-        (end - start, int(np.count_nonzero(met[start:end]))) for start, end in pairwise(on.edges)
+        (end - start, int(np.count_nonzero(did_meet[start:end])))
+        for start, end in pairwise(on.edges)
     )
     return Counts(
-        n_met=int(np.count_nonzero(met)),
+        n_met=int(np.count_nonzero(did_meet)),
         n_no_cadence=no_cadence,
         n_open=int(np.count_nonzero(still_open(on, limits))),
         by_block=by_block,
         past={metric: _past(on, metric, limit) for metric, limit in limits.items()},
         n_unmeasured=_unmeasured(on, limits),
         n_lost=on.n - int(np.count_nonzero(on.completed)) - on.n_open,
-        spells=_spells(met[: on.n_placed], by_block),
+        spells=_spells(did_meet[: on.n_placed], by_block),
     )
 
 
@@ -170,12 +170,28 @@ def _spells(met: Booleans, by_block: Sequence[tuple[int, int]]) -> Spells | None
     )
 
 
-def met_by(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:
-    """Return which requests completed and keep every limit, shape (n,)."""
-    if not limits:
-        return on.completed
-    kept = [on.values[metric] <= limit for metric, limit in limits.items()]
-    return np.logical_and.reduce(kept) if len(kept) > 1 else kept[0]
+def met(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:
+    """Return which requests of a run completed and keep every limit, shape (n,)."""
+    return meets(on.completed, on.values, limits)
+
+
+def meets(
+    completed: Booleans, values: Mapping[Metric, Floats], limits: Mapping[Metric, float]
+) -> Booleans:
+    """Return which requests completed and keep every limit; a limit is kept at equality.
+
+    Parameters
+    ----------
+    completed
+        Shape (n,), truth values.
+    values
+        By metric, shape (n,), milliseconds: +infinity for a value that is not known, −infinity for
+        an answer too short for the metric, which keeps every limit.
+    limits
+        Largest acceptable value by metric, milliseconds.
+    """
+    kept = [values[metric] <= limit for metric, limit in limits.items()]
+    return np.asarray(np.logical_and.reduce([completed, *kept]), bool)
 
 
 def still_open(on: Sheet, limits: Mapping[Metric, float]) -> Booleans:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, fields
 import polars as pl
 import streamlit as st
 
-from headway.analyses import accounting, configurations, distribution, naming, reconcile
+from headway.analyses import (
+    accounting,
+    configurations,
+    distribution,
+    measured,
+    naming,
+    reconcile,
+)
 from headway.analyses.accounting import Reason
 from headway.catalog import Catalog
 from headway.figures import text
@@ -234,11 +241,10 @@ def tool(run: RunInfo) -> None:
 def server_state(run: RunInfo) -> None:
     """Show the peaks of the server's state, each quantity on its own line."""
     st.subheader("Server state")
-    found = state.catalog().query("state/peaks", run_ids=[run.run_id])
-    if found.is_empty():
+    peaks = measured.row_of_each(state.catalog(), "state/peaks", [run.run_id])[run.run_id]
+    if not peaks:
         st.caption("Not recorded: the source has no samples of running, waiting or cache use.")
         return
-    peaks = found.row(0, named=True)
     _facts(
         {
             "most active requests": peaks["max_running"],

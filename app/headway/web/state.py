@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -15,7 +16,6 @@ from headway import sql
 from headway.analyses import configurations, naming
 from headway.catalog import Catalog
 from headway.figures import text, theme
-from headway.instance import Stamp
 from headway.model import RunInfo
 from headway.remembered import Remembered
 from headway.serving import PATHS_VARIABLE
@@ -50,12 +50,12 @@ def _shared() -> Remembered:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the run files …")
-def _opened(paths: tuple[str, ...], _stamp: Stamp, stamped: int) -> Catalog:  # noqa: ARG001
+def _opened(paths: tuple[str, ...], stamp: str) -> Catalog:  # noqa: ARG001 the stamp is the key
     return catalogs.open_catalog([Path(path) for path in paths], _shared())
 
 
 @st.cache_resource(max_entries=1, scope="session", show_spinner="Reading the run files …")
-def _opened_here(paths: tuple[str, ...], _stamp: Stamp, stamped: int) -> Catalog:  # noqa: ARG001
+def _opened_here(paths: tuple[str, ...], stamp: str) -> Catalog:  # noqa: ARG001 as above
     return catalogs.open_catalog([Path(path) for path in paths], _shared(), Path(paths[0]))
 
 
@@ -93,7 +93,8 @@ def _catalog() -> Catalog:
     paths = (*brought, *shown)
     opened = _opened_here if brought else _opened
     stamp = catalogs.stamp(Path(path) for path in paths)
-    return opened(paths, stamp, hash(stamp))
+    # As one digest, for Streamlit takes long to hash thousands of paths.
+    return opened(paths, sha256(repr(stamp).encode(errors="surrogateescape")).hexdigest())
 
 
 def analysed(analysis: Callable[..., _T], *args: Any) -> _T:
