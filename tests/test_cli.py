@@ -2,10 +2,13 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -376,10 +379,42 @@ def test_an_unknown_command_is_misuse() -> None:
     headway("predict", exit_code=2)
 
 
-def test_every_command_explains_itself() -> None:
-    for name in ("serve", "import", "summary", "verdict", "recheck", "query"):
-        assert "Usage" in headway(name, "--help").stdout
+COMMANDS = tuple(main.list_commands(click.Context(main)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    said = headway(name, "--help").stdout
+    assert f" {name} [OPTIONS]" in said
+
+
+def test_the_help_lists_every_command() -> None:
+    lines = headway("--help").stdout.partition("Commands:")[2].splitlines()
+    assert [line.split()[0] for line in lines if line.strip()] == sorted(COMMANDS)
+    assert set(COMMANDS) >= {"serve", "import", "summary", "verdict", "recheck", "diff", "query"}
     assert headway("--version").stdout.startswith("headway, version ")
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a new process has imported after a statement."""
+    script = f"{statement}\nimport sys\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_the_help_imports_no_library() -> None:
+    found = modules_after("from headway.cli import main\nmain(['--help'], standalone_mode=False)")
+    assert "headway.cli" in found
+    assert not found & {"duckdb", "polars", "pyarrow", "numpy", "scipy", "headway.catalog"}
+
+
+def test_no_command_imports_scipy_stats_before_it_needs_it() -> None:
+    loads = "\n".join(f"main.get_command(click.Context(main), {name!r})" for name in COMMANDS)
+    found = modules_after(f"import click\nfrom headway.cli import main\n{loads}")
+    assert "headway.analyses.acceptance" in found
+    assert not found & {"scipy.stats", "scipy.optimize", "streamlit", "pandas"}
 
 
 # Windows and percentiles.

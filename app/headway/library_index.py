@@ -126,7 +126,9 @@ def _folder() -> Path:
 
 def _read(file: Path) -> dict[Stamp, Entry]:
     try:
-        table = pq.read_table(file, page_checksum_verification=True)
+        # Not by read_table, which imports pandas where it is installed.
+        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+            table = opened.read()
         if (table.schema.metadata or {}).get(b"format") != _FORMAT.encode():
             return {}
         return {

@@ -8,27 +8,66 @@ import errno
 import os
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from headway.cli.differences import diff
-from headway.cli.importing import import_
-from headway.cli.mappings import mapping
-from headway.cli.queries import query
-from headway.cli.serving import serve
-from headway.cli.summaries import summary
-from headway.cli.validating import validate
-from headway.cli.verdicts import recheck_, verdict
 from headway.version import __version__
 
 # A full disk or device, a pipe that nobody reads, a terminal that is gone.
 _OUTPUT_FAILS = (errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG)
 
 
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """Where a command is, and its line in the help."""
+
+    module: str
+    name: str
+    help: str
+
+
+_COMMANDS = {
+    "diff": _Command("differences", "diff", "Compare two runs, policies or files: A and B."),
+    "import": _Command("importing", "import_", "Import result files into the library."),
+    "mapping": _Command("mappings", "mapping", "Say what the columns of a table mean."),
+    "query": _Command("queries", "query", "Run a stored query over the library."),
+    "recheck": _Command("verdicts", "recheck_", "Judge a saved envelope again."),
+    "serve": _Command("serving", "serve", "Serve the dashboard."),
+    "summary": _Command("summaries", "summary", "Summarise runs: outcomes, rates, percentiles."),
+    "validate": _Command("validating", "validate", "Check run files against the record."),
+    "verdict": _Command("verdicts", "verdict", "Judge every tested load."),
+}
+
+
 class _Group(click.Group):
-    """Commands that end quietly where nobody takes what they print."""
+    """Commands that are imported when they are run, and end quietly where nobody reads them.
+
+    What the commands import takes a second; the help needs none of it.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None where there is none of this name."""
+        del ctx
+        found = _COMMANDS.get(cmd_name)
+        if found is None:
+            return None
+        command: click.Command = getattr(import_module(f"{__name__}.{found.module}"), found.name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.help) for name, each in _COMMANDS.items()])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command; output that fails is one line on stderr and exit code 1."""
@@ -48,7 +87,3 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="headway")
 def main() -> None:
     """Read LLM-serving benchmark results; account for every offered request."""
-
-
-for _command in (serve, import_, mapping, summary, verdict, recheck_, diff, query, validate):
-    main.add_command(_command)

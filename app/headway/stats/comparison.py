@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from headway.stats.intervals import LEVEL
 
@@ -84,8 +84,8 @@ def _welch(
     variance = sum(of_means)
     df = variance**2 / sum(v**2 / (len(x) - 1) for v, x in zip(of_means, (a, b), strict=True))
     difference, error = float(b.mean() - a.mean()), float(np.sqrt(variance))
-    half = float(special.stdtrit(df, (1 + level) / 2)) * error
-    p = 2 * float(special.stdtr(df, -abs(difference) / error))
+    half = float(scipy.special.stdtrit(df, (1 + level) / 2)) * error
+    p = 2 * float(scipy.special.stdtr(df, -abs(difference) / error))
     return MeanDifference(difference, difference - half, difference + half, p)
 
 
@@ -158,4 +158,4 @@ def false_discovery(p: Sequence[float]) -> tuple[float, ...]:
     -----
     Benjamini and Hochberg (1995).
     """
-    return tuple(float(q) for q in stats.false_discovery_control(p)) if p else ()
+    return tuple(float(q) for q in scipy.stats.false_discovery_control(p)) if p else ()

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import polars as pl
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from headway.stats.percentiles import with_lost_last
 
@@ -201,7 +202,7 @@ def latency_parts(
     metric, load = with_lost_last(values), np.asarray(flying, float)
     kept = slice(None) if applicable is None else np.asarray(applicable, bool)
     weight = _tail_weight(metric[kept], load[kept])
-    ranks = stats.rankdata(metric[kept])
+    ranks = _mean_ranks(metric[kept])
     return LatencyParts(
         ranks=block_ratio(ranks),
         in_flight=1 + weight * (block_ratio(load) - 1),
@@ -211,6 +212,14 @@ def latency_parts(
     )
 
 
+def _mean_ranks(values: Floats) -> Floats:
+    """Return ranks from 1; equal values share the mean of theirs.
+
+    By Polars, which is here already: scipy.stats takes a second to import.
+    """
+    return pl.Series(values).rank("average").to_numpy()
+
+
 def _tail_weight(metric: Floats, load: Floats) -> float:
     """Return max(0, 2·AUC − 1) of the load met by the slowest requests against the rest."""
     n = len(metric)
@@ -218,7 +227,7 @@ def _tail_weight(metric: Floats, load: Floats) -> float:
     if n_slow == n:  # one request, or none: there is no rest
         return 0.0
     slowest = np.argsort(metric, kind="stable")[n - n_slow :]
-    wins = stats.rankdata(load)[slowest].sum() - n_slow * (n_slow + 1) / 2
+    wins = _mean_ranks(load)[slowest].sum() - n_slow * (n_slow + 1) / 2
     return max(0.0, 2 * float(wins) / (n_slow * (n - n_slow)) - 1)
 
 
@@ -305,5 +314,5 @@ def pool_draws(runs: Sequence[Effective]) -> Effective:
 @cache
 def few_blocks(n_runs: int) -> float:
     """Return (t / z)² at 0.975: the price of a variance estimated from n_runs · 9 differences."""
-    quantile = stats.t.ppf(0.975, n_runs * (N_BLOCKS - 1)) / stats.norm.ppf(0.975)
+    quantile = scipy.special.stdtrit(n_runs * (N_BLOCKS - 1), 0.975) / scipy.special.ndtri(0.975)
     return float(quantile) ** 2

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize
 
 from headway.errors import MisuseError
 from headway.stats.verdicts import Verdict
@@ -124,7 +124,9 @@ def isotonic(loads: ArrayLike, shares: ArrayLike, weights: ArrayLike | None = No
     order = np.argsort(np.asarray(loads, float), kind="stable")
     observed = np.asarray(shares, float)
     weight = np.ones(len(observed)) if weights is None else np.asarray(weights, float)
-    fit = optimize.isotonic_regression(observed[order], weights=weight[order], increasing=False)
+    fit = scipy.optimize.isotonic_regression(
+        observed[order], weights=weight[order], increasing=False
+    )
     smoothed = np.empty(len(observed))
     smoothed[order] = fit.x
     return smoothed

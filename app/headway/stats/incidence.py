@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +80,6 @@ def kaplan_meier(waits: ArrayLike, fates: ArrayLike) -> Incidence:
     Kaplan and Meier (1958), losses and requests in flight both taken as censored.
     """
     wait, delivered = np.asarray(waits, float), np.asarray(fates) == Fate.DELIVERED
-    sample = stats.CensoredData(uncensored=wait[delivered], right=wait[~delivered])
-    curve = stats.ecdf(sample).cdf
+    sample = scipy.stats.CensoredData(uncensored=wait[delivered], right=wait[~delivered])
+    curve = scipy.stats.ecdf(sample).cdf
     return Incidence(np.asarray(curve.quantiles, float), np.asarray(curve.probabilities, float))

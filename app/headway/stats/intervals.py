@@ -7,8 +7,8 @@ requests (`headway.stats.effective`) can stand where independent requests would.
 from enum import StrEnum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 Floats = NDArray[np.float64]
 
@@ -60,10 +60,10 @@ def clopper_pearson(
     high = np.ones(successes.shape)
     if side is not Side.UPPER:
         some = successes > 0
-        low[some] = special.betaincinv(successes[some], failures[some] + 1, alpha)
+        low[some] = scipy.special.betaincinv(successes[some], failures[some] + 1, alpha)
     if side is not Side.LOWER:
         some = failures > 0
-        high[some] = special.betainccinv(successes[some] + 1, failures[some], alpha)
+        high[some] = scipy.special.betainccinv(successes[some] + 1, failures[some], alpha)
     return low, high
 
 
@@ -77,7 +77,7 @@ def wilson(k: ArrayLike, n: ArrayLike, level: float = LEVEL) -> tuple[Floats, Fl
     """
     trials = np.asarray(n, float)
     share = np.asarray(k, float) / trials
-    z = stats.norm.isf((1 - level) / 2)
+    z = -scipy.special.ndtri((1 - level) / 2)
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     spread = np.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
     half = z * spread / (1 + z**2 / trials)
@@ -124,7 +124,7 @@ def _count_below(probability: float, n_eff: float, p: float) -> float:
     """Return the real count at which the continued binomial distribution reaches a probability."""
     if (1 - p) ** n_eff >= probability:  # already reached by "none at all"
         return 0.0
-    return float(special.bdtrik(probability, n_eff, p))
+    return float(scipy.special.bdtrik(probability, n_eff, p))
 
 
 def smallest_n(p: ArrayLike, level: float = LEVEL, side: Side = Side.UPPER) -> NDArray[np.int64]:
@@ -172,7 +172,7 @@ def required_trials(n_failures: ArrayLike, target: ArrayLike, level: float = LEV
     """
     failures = np.asarray(n_failures, float)
     share = np.asarray(target, float)
-    return np.asarray(special.bdtrin(failures, 1 - level, 1 - share), float)
+    return np.asarray(scipy.special.bdtrin(failures, 1 - level, 1 - share), float)
 
 
 def required_n(n_failures: ArrayLike, target: ArrayLike, level: float = LEVEL) -> NDArray[np.int64]:
@@ -195,8 +195,8 @@ def allowed_failures(n: ArrayLike, target: ArrayLike, level: float = LEVEL) -> N
     """
     trials = np.asarray(n)
     miss = 1 - np.asarray(target, float)
-    first_too_many = stats.binom.ppf(1 - level, trials, miss)
-    exact = stats.binom.cdf(first_too_many, trials, miss) <= 1 - level
+    first_too_many = scipy.stats.binom.ppf(1 - level, trials, miss)
+    exact = scipy.stats.binom.cdf(first_too_many, trials, miss) <= 1 - level
     return np.where(exact, first_too_many, first_too_many - 1).astype(np.int64)
 
 
@@ -211,7 +211,7 @@ def planned_n(
     a twentieth of 1 − p.
     """
     share = np.asarray(p, float)
-    z = stats.norm.isf((1 - level) / 2)
+    z = -scipy.special.ndtri((1 - level) / 2)
     needed = z**2 * share * (1 - share) / np.asarray(margin, float) ** 2
     return np.asarray(np.rint(needed), dtype=np.int64)
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
 
 from headway.stats.effective import N_BLOCKS, blocks
 
@@ -99,12 +99,14 @@ def reach(n: float, n_missed: float, target: float, level: float = ACCEPT_LEVEL)
 
     def excess(log_d: float) -> float:
         d = math.exp(log_d)
-        return float(special.betainc((n - n_missed) / d, n_missed / d + 1, target)) - (1 - level)
+        return float(scipy.special.betainc((n - n_missed) / d, n_missed / d + 1, target)) - (
+            1 - level
+        )
 
     highest = math.log(most)
     if excess(_SMALLEST_LOG) > 0:
         return 0.0
-    return math.exp(float(optimize.brentq(excess, _SMALLEST_LOG, highest)))
+    return math.exp(float(scipy.optimize.brentq(excess, _SMALLEST_LOG, highest)))
 
 
 def bears(
@@ -114,7 +116,7 @@ def bears(
     trials = np.asarray(n, float) / np.asarray(design_effect, float)
     failures = np.asarray(n_missed, float) / np.asarray(design_effect, float)
     met = np.maximum(trials - failures, np.finfo(float).tiny)
-    bound = special.betainc(met, failures + 1, target) <= 1 - ACCEPT_LEVEL
+    bound = scipy.special.betainc(met, failures + 1, target) <= 1 - ACCEPT_LEVEL
     return np.asarray(bound & (trials > failures))
 
 

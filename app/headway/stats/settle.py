@@ -4,8 +4,8 @@ import math
 from functools import cache, lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from headway.stats.effective import N_BLOCKS, Effective, few_blocks
 from headway.stats.intervals import LEVEL
@@ -96,13 +96,13 @@ class _Fresh:
 
     def _accepts(self, n: int) -> Floats:
         trials = n / self.to_accept
-        allowed = special.bdtrik(1 - ACCEPT_LEVEL, trials, 1 - self.target) * self.to_accept
+        allowed = scipy.special.bdtrik(1 - ACCEPT_LEVEL, trials, 1 - self.target) * self.to_accept
         some = self.target**trials <= 1 - ACCEPT_LEVEL
         return np.where(some, self._at_most(n, np.where(some, allowed, 0.0)), 0.0)
 
     def _rejects(self, n: int) -> Floats:
         trials = n / self.to_reject
-        fewest = (1 + special.bdtrik(LEVEL, trials, 1 - self.target)) * self.to_reject
+        fewest = (1 + scipy.special.bdtrik(LEVEL, trials, 1 - self.target)) * self.to_reject
         possible = fewest < n
         below = self._at_most(n, np.where(possible, np.ceil(fewest) - 1, n))
         return np.where(possible, 1 - below, 0.0)
@@ -114,7 +114,7 @@ class _Fresh:
         clusters = np.floor(n_missed) / self.clustering
         trials = max(n / self.clustering, 1.0)
         left = np.maximum(trials - clusters, np.finfo(float).tiny)
-        return np.asarray(special.betainc(left, clusters + 1, 1 - self.miss), float)
+        return np.asarray(scipy.special.betainc(left, clusters + 1, 1 - self.miss), float)
 
 
 @cache

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from headway.stats.effective import N_BLOCKS, Floats, blocks
 from headway.stats.percentiles import nearest_rank, with_lost_last
@@ -71,10 +71,10 @@ def _rises(medians: Floats) -> bool:
     if np.all(medians == medians[0]):
         return False
     position = np.arange(len(medians))
-    test = stats.kendalltau(position, medians, alternative="greater")
+    test = scipy.stats.kendalltau(position, medians, alternative="greater")
     if not test.pvalue < SIGNIFICANCE:
         return False
     if np.any(np.isinf(medians)):  # a rising series that ends with nothing delivered
         return True
-    slope = stats.theilslopes(medians, position).slope
+    slope = scipy.stats.theilslopes(medians, position).slope
     return bool(slope * (len(medians) - 1) > MAX_RISE * np.median(medians))
