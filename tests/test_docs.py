@@ -51,7 +51,10 @@ def test_every_choice_is_defined(kind: type[Basis | Metric | Stratum]) -> None:
 
 
 def options() -> Iterator[tuple[str, str]]:
-    for name, command in cli.main.commands.items():
+    context = click.Context(cli.main)
+    for name in cli.main.list_commands(context):
+        command = cli.main.get_command(context, name)
+        assert command is not None
         for param in command.params:
             if isinstance(param, click.Option):
                 yield name, param.opts[0]

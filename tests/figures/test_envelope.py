@@ -11,7 +11,7 @@ from headway.analyses.envelope import Envelope
 from headway.analyses.load_curves import LoadPoint
 from headway.catalog import Catalog
 from headway.figures import envelope as figures
-from headway.figures import theme
+from headway.figures import outcomes, theme
 from headway.model import Load, LoadKind, Objective, Selection
 from headway.stats.verdicts import Verdict
 from libraries import make_run, offered, open_runs
@@ -158,7 +158,7 @@ def test_names_from_files_are_escaped(tmp_path: Path) -> None:
     for figure in (
         figures.strips(envelopes(opened), Asked.RUN, theme.LIGHT_LOOK),
         figures.along_load(found, theme.LIGHT_LOOK),
-        figures.outcomes(found, theme.LIGHT_LOOK),
+        outcomes.bars(found, theme.LIGHT_LOOK),
     ):
         assert "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;img" in text_of(figure)
         assert "<b>" not in text_of(figure)
@@ -170,7 +170,7 @@ def test_no_trace_needs_webgl(study: Catalog) -> None:
     for figure in (
         figures.strips(envelopes(study, Asked.RUN, STALL), Asked.RUN, theme.LIGHT_LOOK),
         figures.along_load(found, theme.LIGHT_LOOK),
-        figures.outcomes(found, theme.LIGHT_LOOK),
+        outcomes.bars(found, theme.LIGHT_LOOK),
     ):
         assert {trace.type for trace in figure.data} <= {"scatter", "bar"}
 
@@ -224,7 +224,7 @@ def test_goodput_has_the_line_on_which_everything_is_carried(study: Catalog) -> 
 def test_the_bars_of_outcomes_add_up_to_everything_offered(study: Catalog) -> None:
     found = points(study, STALL)
     totals = dict.fromkeys((point.title for point in found), 0.0)
-    for trace in figures.outcomes(found, theme.LIGHT_LOOK).data:
+    for trace in outcomes.bars(found, theme.LIGHT_LOOK).data:
         for title, share in zip(trace.y, trace.x, strict=True):
             totals[title] += share
     assert all(total == pytest.approx(1) for total in totals.values())

@@ -31,7 +31,9 @@ def mixed(folder: Path, text: str = TRACE) -> TraceMix:
 
 
 def specifications(mix: TraceMix) -> list[dict[str, Any]]:
-    return [panel.to_dict() for panel in mixes.panels(mix, theme.LIGHT_LOOK).values()]
+    return [
+        mixes.panel(mix, quantity, theme.LIGHT_LOOK).to_dict() for quantity in mixes.quantities(mix)
+    ]
 
 
 def test_every_point_of_both_sides_is_drawn(tmp_path: Path) -> None:

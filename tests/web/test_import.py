@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from headway import record
 from headway.ingest.settings import Settings
 from headway.web.workspace import Workspace, safe_name
-from pages import ROOT, SAMPLES, Open, words
+from pages import ROOT, SAMPLES, Open, unfold, words
 
 FIXTURES = ROOT / "tests" / "importers"
 VLLM = FIXTURES / "vllm" / "faults-proxy-rate5"
@@ -132,7 +132,7 @@ def test_policies_are_proposed_from_file_names_and_set_by_a_click(
     assert not app.exception
     assert not [each for each in app.button if (each.key or "").startswith("policies-")]
     app.switch_page("../pages/runs.py").run()
-    assert "Only this browser session has the imported runs" in words(app)
+    assert "Only this browser session has the imported runs" in words(unfold(app, "link"))
     policies = set(app.dataframe[0].value["policy"])
     assert {"chunk2048", "small chunks"} <= policies
 

@@ -4,8 +4,8 @@ What must match is checked first. Where it does not, only the comparison that st
 each part of the answer that a difference forbids is absent, and the reason says why.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import polars as pl
@@ -60,6 +60,23 @@ class Question:
     origin: Origin = Origin.SCHEDULED
     objective: Objective | None = None
     band: float = BAND
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What the answer depends on, beside the data of the runs."""
+        return (
+            self.a.run_ids,
+            self.b.run_ids,
+            self.window,
+            self.origin,
+            self.objective,
+            self.band,
+        )
+
+    @property
+    def without_objective(self) -> "Question":
+        """The same question without limits: latencies and outcomes do not depend on them."""
+        return replace(self, objective=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +139,7 @@ class Comparison:
 
 def compare(catalog: Catalog, question: Question) -> Comparison:
     """Compare two sides, remembered with the catalog."""
-    key = (
-        "comparison",
-        question.a.run_ids,
-        question.b.run_ids,
-        question.window,
-        question.origin,
-        question.objective,
-        question.band,
-    )
+    key = ("comparison", *question.key)
     return catalog.remember(key, lambda: _compare(catalog, question))
 
 
@@ -168,7 +177,8 @@ def _compare(catalog: Catalog, question: Question) -> Comparison:
     fields = tuple(changes.side_by_side(a.run, b.run))
     rows = requests(catalog, question)
     letters = run_order.sequence(catalog, a, b)
-    found = _numbers(catalog, question, rows, allowed, order(letters))
+    found = _latencies(catalog, question, allowed)
+    claims = Part.CLAIM in allowed and replicated.is_replicated(a, b)
     return Comparison(
         question=question,
         is_same_run=comparability.is_same(a, b),
@@ -182,10 +192,10 @@ def _compare(catalog: Catalog, question: Question) -> Comparison:
         n_pairs_of_runs=min(len(a.runs), len(b.runs)),
         discordant=tuple(_discordant(question, rows, allowed)),
         shifts=found.shifts,
-        classes=classes.rows_of(rows, _metrics(allowed)) if Part.PAIRS in allowed else (),
+        classes=found.classes,
         scorecard=_scorecard(catalog, question, allowed),
-        claim=found.claim,
-        tests=found.tests,
+        claim=Claimed.REPLICATED if claims else Claimed.FACTS,
+        tests=_tests(catalog, question, found, allowed, order(letters)) if claims else (),
         noise=found.noise,
         sequence=letters,
     )
@@ -221,55 +231,58 @@ def _scorecard(
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbers:
-    """The parts that rest on the metrics of every run."""
+class _Latencies:
+    """The parts that rest on the latencies of every run, and on no limit."""
 
+    of_a: list[RunValues]
+    of_b: list[RunValues]
     shifts: tuple[MetricShift, ...]
-    claim: Claimed
-    tests: tuple[Tested, ...]
     noise: NoiseFloor | None
+    classes: tuple[ClassRow, ...]
 
 
-def _numbers(
+def _latencies(catalog: Catalog, question: Question, allowed: frozenset[Part]) -> _Latencies:
+    """Measure both sides; kept while limits move."""
+
+    def measure() -> _Latencies:
+        a, b, metrics = question.a, question.b, _metrics(allowed)
+        window, origin = question.window, question.origin
+        rows = requests(catalog, question.without_objective)
+        of_a = shift.of_side(catalog, a, rows, "a", window, origin)
+        of_b = shift.of_side(catalog, b, rows, "b", window, origin)
+        noise = replicated.noise_floor(catalog, a, window, origin) if metrics else None
+        known = {} if noise is None else noise.relative
+        compared = Part.PAIRS in allowed
+        single = compared and len(a.runs) == len(b.runs) == 1 and not comparability.is_same(a, b)
+        within = shift.within(rows, metrics) if single else {}
+        shifts = tuple(
+            shift.shift(
+                m,
+                of_a,
+                of_b,
+                pairs.paired(rows, m) if compared else None,
+                known,
+                within.get(m, ()),
+            )
+            for m in metrics
+        )
+        by_class = classes.rows_of(rows, metrics) if compared else ()
+        return _Latencies(of_a, of_b, shifts, noise, by_class)
+
+    return catalog.remember(("latencies", *question.without_objective.key), measure)
+
+
+def _tests(
     catalog: Catalog,
     question: Question,
-    rows: pl.DataFrame,
+    found: _Latencies,
     allowed: frozenset[Part],
     made: Order,
-) -> _Numbers:
-    a, b, metrics = question.a, question.b, _metrics(allowed)
-    window, origin = question.window, question.origin
-    of_a: list[RunValues] = shift.of_side(catalog, a, rows, "a", window, origin)
-    of_b: list[RunValues] = shift.of_side(catalog, b, rows, "b", window, origin)
-    noise = replicated.noise_floor(catalog, a, window, origin) if metrics else None
-    known = {} if noise is None else noise.relative
-    compared = Part.PAIRS in allowed
-    single = compared and len(a.runs) == len(b.runs) == 1 and not comparability.is_same(a, b)
-    within = shift.within(rows, metrics) if single else {}
-    shifts = tuple(
-        shift.shift(
-            m,
-            of_a,
-            of_b,
-            pairs.paired(rows, m) if compared else None,
-            known,
-            within.get(m, ()),
-        )
-        for m in metrics
-    )
-    claims = Part.CLAIM in allowed and replicated.is_replicated(a, b)
-    measured = [each.metric for each in shifts if each.is_measured]
-    met = _met_shares(catalog, question) if claims and Part.MET in allowed else None
-    return _Numbers(
-        shifts=shifts,
-        claim=Claimed.REPLICATED if claims else Claimed.FACTS,
-        tests=(
-            replicated.judged(of_a, of_b, measured, met, band=question.band, order=made)
-            if claims
-            else ()
-        ),
-        noise=noise,
-    )
+) -> tuple[Tested, ...]:
+    """Judge the differences between replicated sides."""
+    measured = [each.metric for each in found.shifts if each.is_measured]
+    met = _met_shares(catalog, question) if Part.MET in allowed else None
+    return replicated.judged(found.of_a, found.of_b, measured, met, band=question.band, order=made)
 
 
 def _met_shares(catalog: Catalog, question: Question) -> MetShares | None:

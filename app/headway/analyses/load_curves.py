@@ -83,15 +83,20 @@ def knees(found: Sequence[LoadPoint]) -> dict[str, Knee]:
 
 
 def _tails(catalog: Catalog, selection: Selection, metric: Metric) -> dict[str, Description]:
-    found = distribution.described_with_bounds(catalog, selection, metric, TAILS)
-    values = {p.share: p.value_ms for each in found for p in each.percentiles if p.value_ms}
-    share = next((share for share in TAILS if share in values), TAILS[0])
-    return {
-        each.run_id: replace(
-            each, percentiles=tuple(p for p in each.percentiles if p.share == share)
-        )
-        for each in found
-    }
+    """Return the tail to show of each run; it rests on no limit, and is kept while limits move."""
+
+    def describe() -> dict[str, Description]:
+        found = distribution.described_with_bounds(catalog, selection, metric, TAILS)
+        values = {p.share: p.value_ms for each in found for p in each.percentiles if p.value_ms}
+        share = next((share for share in TAILS if share in values), TAILS[0])
+        return {
+            each.run_id: replace(
+                each, percentiles=tuple(p for p in each.percentiles if p.share == share)
+            )
+            for each in found
+        }
+
+    return catalog.remember(("tails", selection, metric), describe)
 
 
 def _goodput(judged: Judged, speed: rates.Rates) -> float | None:

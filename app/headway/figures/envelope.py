@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -13,7 +15,7 @@ from headway.analyses.envelope import CONCURRENCY, Envelope
 from headway.analyses.load_curves import TAILS, LoadPoint
 from headway.figures import text, theme
 from headway.figures.verdicts import MARKS, WORDS
-from headway.model import Metric, Outcome
+from headway.model import Metric
 from headway.numbers import brief
 from headway.stats.verdicts import Verdict
 
@@ -23,6 +25,8 @@ _TESTED = {
     Verdict.UNDECIDED: ("not enough evidence", "/"),
     Verdict.REJECTED: ("rejected", "x"),
 }
+Trace = dict[str, Any]
+
 NOT_TESTED = "not tested"
 UNSURE = "not tested: the edge lies here"
 _ROW_HEIGHT = 58
@@ -69,36 +73,44 @@ def _is_edge(each: Envelope, before: float, after: float) -> bool:
 
 def strips(found: Sequence[Envelope], asked: Asked, look: theme.Look) -> go.Figure:
     """Draw one strip per configuration, with the verdict of every tested load on it."""
-    figure = go.Figure()
+    traces: list[Trace] = []
     seen: set[str] = set()
     for each in found:
         for stretch in stretches(each):
             trace = (
                 _tested(each, stretch, look) if stretch.verdict else _between(each, stretch, look)
             )
-            figure.add_trace(trace.update(showlegend=trace.name not in seen))
-            seen.add(trace.name)
-    for verdict in Verdict:
-        figure.add_trace(_marks(found, asked, verdict, look))
+            traces.append(trace | {"showlegend": trace["name"] not in seen})
+            seen.add(trace["name"])
+    traces += [_marks(found, asked, verdict, look) for verdict in Verdict]
     axis = "concurrency" if found and found[0].axis == CONCURRENCY else "offered load (req/s)"
-    figure.update_layout(
-        height=110 + _ROW_HEIGHT * len(found),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        barmode="overlay",
-        bargap=0.45,
-        hovermode="closest",
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        xaxis={"title": axis, "rangemode": "tozero"},
-        yaxis={"autorange": "reversed", "type": "category"},
-    )
-    return figure
+    layout = {
+        "height": 110 + _ROW_HEIGHT * len(found),
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "barmode": "overlay",
+        "bargap": 0.45,
+        "hovermode": "closest",
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "xaxis": {"title": axis, "rangemode": "tozero"},
+        "yaxis": {"autorange": "reversed", "type": "category"},
+    }
+    return go.Figure(traces, layout)
 
 
-def _tested(each: Envelope, stretch: Stretch, look: theme.Look) -> go.Bar:
+def _scatter(**said: Any) -> Trace:
+    """Return a trace as plain values: the figure checks them all at once, which is quicker."""
+    return {"type": "scatter"} | said
+
+
+def _bar(**said: Any) -> Trace:
+    return {"type": "bar"} | said
+
+
+def _tested(each: Envelope, stretch: Stretch, look: theme.Look) -> Trace:
     """Return the stretch round a tested load, in the colour and hatch of its verdict."""
     verdict = stretch.verdict or Verdict.UNDECIDED
     name, hatch = _TESTED[verdict]
-    return go.Bar(
+    return _bar(
         x=[stretch.end - stretch.start],
         base=[stretch.start],
         y=[text.plain(each.line)],
@@ -120,10 +132,10 @@ def _tested(each: Envelope, stretch: Stretch, look: theme.Look) -> go.Bar:
     )
 
 
-def _between(each: Envelope, stretch: Stretch, look: theme.Look) -> go.Scatter:
+def _between(each: Envelope, stretch: Stretch, look: theme.Look) -> Trace:
     """Return a thin line where nothing was tested; dashed where the edge must lie."""
     name = UNSURE if stretch.is_edge else NOT_TESTED
-    return go.Scatter(
+    return _scatter(
         x=[stretch.start, stretch.end],
         y=[text.plain(each.line)] * 2,
         mode="lines",
@@ -147,16 +159,14 @@ def _colour(verdict: Verdict, look: theme.Look) -> str:
     }[verdict]
 
 
-def _marks(
-    found: Sequence[Envelope], asked: Asked, verdict: Verdict, look: theme.Look
-) -> go.Scatter:
+def _marks(found: Sequence[Envelope], asked: Asked, verdict: Verdict, look: theme.Look) -> Trace:
     tested = [
         (each.line, judged)
         for each in found
         for judged in each.judged
         if judged.x is not None and judged.verdict(asked) is verdict
     ]
-    return go.Scatter(
+    return _scatter(
         x=[judged.x for _, judged in tested],
         y=[text.plain(line) for line, _ in tested],
         mode="markers+text",
@@ -185,33 +195,67 @@ USUAL_TAIL = text.percentile(TAILS[0])
 def along_load(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
     """Draw what changes with the load, and latency against what was really carried."""
     ttft, stall = tail_names(points)
+    traces: list[Trace] = []
+    for place, line in enumerate(dict.fromkeys(point.line for point in points)):
+        mine = sorted((p for p in points if p.line == line), key=lambda p: p.x)
+        # In the order of the load, so a server that carries less when offered more bends back.
+        carried = [point for point in mine if point.completed_rps is not None]
+        traces.append(_tail(mine, Metric.TTFT, place, look) | _in_panel(1))
+        traces.append(_tail(mine, Metric.STALL, place, look) | _in_panel(2))
+        if carried:
+            traces.append(_hockey_stick(carried, place, look) | _in_panel(3))
+        traces.append(_rate(mine, "completed_rps", place, look) | _in_panel(4))
+        traces.append(_rate(mine, "goodput_rps", place, look) | _in_panel(5))
+        traces.append(_rate(mine, "output_tokens_per_s", place, look) | _in_panel(6))
+    most = max((point.x for point in points), default=1.0)
+    traces += [_diagonal(most, look) | _in_panel(panel) for panel in (4, 5)]
+    figure = go.Figure(traces, _panels())
+    titles = (
+        f"TTFT {ttft} of offered (s)",
+        f"longest stall {stall} of offered (s)",
+        f"TTFT {ttft} of offered (s), against the completed rate",
+        "completed in the window (req/s)",
+        "goodput: met the objective (req/s)",
+        "output tok/s in the window",
+    )
+    for annotation, title in zip(figure.layout.annotations, titles, strict=True):
+        annotation.text = title
+    return figure
+
+
+def _in_panel(number: int) -> Trace:
+    """Return the axes of a panel, counted from 1, row by row."""
+    which = "" if number == 1 else number
+    return {"xaxis": f"x{which}", "yaxis": f"y{which}"}
+
+
+@cache
+def _panels() -> dict[str, Any]:
+    """Return the layout of the panels: latencies are logarithmic, rates start at zero.
+
+    It is the same for all data, and takes longer to make than the chart.
+    """
     figure = make_subplots(
         rows=3,
         cols=2,
         vertical_spacing=0.12,
         horizontal_spacing=0.09,
-        subplot_titles=(
-            f"TTFT {ttft} of offered (s)",
-            f"longest stall {stall} of offered (s)",
-            f"TTFT {ttft} of offered (s), against the completed rate",
-            "completed in the window (req/s)",
-            "goodput: met the objective (req/s)",
-            "output tok/s in the window",
-        ),
+        subplot_titles=[f"{panel}" for panel in range(1, 7)],
     )
-    for place, line in enumerate(dict.fromkeys(point.line for point in points)):
-        mine = sorted((p for p in points if p.line == line), key=lambda p: p.x)
-        # In the order of the load, so a server that carries less when offered more bends back.
-        carried = [point for point in mine if point.completed_rps is not None]
-        figure.add_trace(_tail(mine, Metric.TTFT, place, look), row=1, col=1)
-        figure.add_trace(_tail(mine, Metric.STALL, place, look), row=1, col=2)
-        if carried:
-            figure.add_trace(_hockey_stick(carried, place, look), row=2, col=1)
-        figure.add_trace(_rate(mine, "completed_rps", place, look), row=2, col=2)
-        figure.add_trace(_rate(mine, "goodput_rps", place, look), row=3, col=1)
-        figure.add_trace(_rate(mine, "output_tokens_per_s", place, look), row=3, col=2)
-    _lay_out(figure, max((point.x for point in points), default=1.0), look)
-    return figure
+    figure.update_xaxes(title="offered load (req/s)", rangemode="tozero")
+    figure.update_xaxes(title="completed rate (req/s)", row=2, col=1)
+    figure.update_yaxes(rangemode="tozero")
+    for row, column in ((1, 1), (1, 2), (2, 1)):
+        figure.update_yaxes(type="log", tickvals=_LOG_TICKS, tickformat="~g", row=row, col=column)
+    figure.update_layout(
+        height=860,
+        margin={"l": 10, "r": 10, "t": 60, "b": 10},
+        legend={"orientation": "h", "y": 1.05, "yanchor": "bottom"},
+        hovermode="closest",
+    )
+    layout: dict[str, Any] = figure.layout.to_plotly_json()
+    del layout["template"]  # the usual one, which every figure gets
+    return layout
 
 
 def tail_names(points: Sequence[LoadPoint]) -> tuple[str, str]:
@@ -221,35 +265,18 @@ def tail_names(points: Sequence[LoadPoint]) -> tuple[str, str]:
     return text.percentile([*ttft, TAILS[0]][0]), text.percentile([*stall, TAILS[0]][0])
 
 
-def _lay_out(figure: go.Figure, most: float, look: theme.Look) -> None:
-    """Set axes: latencies are logarithmic, rates start at zero beside the line of all offered."""
-    figure.update_xaxes(title="offered load (req/s)", rangemode="tozero")
-    figure.update_xaxes(title="completed rate (req/s)", row=2, col=1)
-    figure.update_yaxes(rangemode="tozero")
-    for row, column in ((1, 1), (1, 2), (2, 1)):
-        figure.update_yaxes(type="log", tickvals=_LOG_TICKS, tickformat="~g", row=row, col=column)
-    for row, column in ((2, 2), (3, 1)):
-        figure.add_trace(_diagonal(most, look), row=row, col=column)
-    figure.update_layout(
-        height=860,
-        margin={"l": 10, "r": 10, "t": 60, "b": 10},
-        legend={"orientation": "h", "y": 1.05, "yanchor": "bottom"},
-        hovermode="closest",
-    )
-
-
-def _hockey_stick(points: Sequence[LoadPoint], place: int, look: theme.Look) -> go.Scatter:
+def _hockey_stick(points: Sequence[LoadPoint], place: int, look: theme.Look) -> Trace:
     """Draw the TTFT tail against the completed rate; each point says which load it was."""
     trace = _tail(points, Metric.TTFT, place, look)
     loads = [f"{point.x:g}" for point in points]
-    return trace.update(
-        x=[point.completed_rps for point in points],
-        mode="lines+markers+text",
-        text=loads,
-        textposition="top center",
-        textfont={"size": 10, "color": look.muted},
-        showlegend=False,
-    )
+    return trace | {
+        "x": [point.completed_rps for point in points],
+        "mode": "lines+markers+text",
+        "text": loads,
+        "textposition": "top center",
+        "textfont": {"size": 10, "color": look.muted},
+        "showlegend": False,
+    }
 
 
 def _style(place: int, look: theme.Look) -> dict[str, object]:
@@ -260,7 +287,7 @@ def _style(place: int, look: theme.Look) -> dict[str, object]:
     }
 
 
-def _tail(points: Sequence[LoadPoint], metric: Metric, place: int, look: theme.Look) -> go.Scatter:
+def _tail(points: Sequence[LoadPoint], metric: Metric, place: int, look: theme.Look) -> Trace:
     """Draw a percentile with its bounds; a load where it is not reached has a gap in the line."""
     described = [point.ttft if metric is Metric.TTFT else point.stall for point in points]
     tails = [each.percentiles[-1] if each.percentiles else None for each in described]
@@ -268,7 +295,7 @@ def _tail(points: Sequence[LoadPoint], metric: Metric, place: int, look: theme.L
     upper = [_seconds(tail.high_ms) if tail else None for tail in tails]
     lower = [_seconds(tail.low_ms) if tail else None for tail in tails]
     joined = len({point.x for point in points}) == len(points)
-    return go.Scatter(
+    return _scatter(
         x=[point.x for point in points],
         y=values,
         mode="lines+markers" if joined else "markers",
@@ -312,9 +339,9 @@ def _said(tail: Percentile | None) -> str:
     return f"{value}; for traffic like this {low} to {high}"
 
 
-def _rate(points: Sequence[LoadPoint], name: str, place: int, look: theme.Look) -> go.Scatter:
+def _rate(points: Sequence[LoadPoint], name: str, place: int, look: theme.Look) -> Trace:
     joined = len({point.x for point in points}) == len(points)
-    return go.Scatter(
+    return _scatter(
         x=[point.x for point in points],
         y=[getattr(point, name) for point in points],
         mode="lines+markers" if joined else "markers",
@@ -327,9 +354,9 @@ def _rate(points: Sequence[LoadPoint], name: str, place: int, look: theme.Look) 
     )
 
 
-def _diagonal(most: float, look: theme.Look) -> go.Scatter:
+def _diagonal(most: float, look: theme.Look) -> Trace:
     """Return the line on which everything offered is carried, as a trace that follows the theme."""
-    return go.Scatter(
+    return _scatter(
         x=[0, most],
         y=[0, most],
         mode="lines",
@@ -339,46 +366,6 @@ def _diagonal(most: float, look: theme.Look) -> go.Scatter:
         showlegend=False,
         hovertemplate="completed = offered<extra></extra>",
     )
-
-
-_SHADES = {
-    Outcome.COMPLETED: 2,
-    Outcome.TRUNCATED: 3,
-    Outcome.REJECTED: 1,
-    Outcome.TIMED_OUT: 4,
-    Outcome.CANCELLED: 5,
-    Outcome.FAILED: 0,
-}
-
-
-def outcomes(points: Sequence[LoadPoint], look: theme.Look) -> go.Figure:
-    """Draw the shares of the outcomes of every run, each bar the whole of what was offered."""
-    figure = go.Figure()
-    shown = [o for o in Outcome if any(point.shares[o] for point in points)]
-    for outcome in shown:
-        shade = _SHADES.get(outcome)
-        figure.add_trace(
-            go.Bar(
-                y=[text.plain(point.title) for point in points],
-                x=[point.shares[outcome] for point in points],
-                orientation="h",
-                name=text.outcome(outcome),
-                marker={
-                    "color": look.band if shade is None else look.palette[shade],
-                    "pattern": {"shape": "" if outcome is Outcome.COMPLETED else "/"},
-                },
-                hovertemplate="%{y}: %{x:.1%} " + text.outcome(outcome) + "<extra></extra>",
-            )
-        )
-    figure.update_layout(
-        barmode="stack",
-        height=90 + 26 * len(points),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
-        xaxis={"tickformat": ".0%", "range": [0, 1], "title": "share of offered requests"},
-        yaxis={"autorange": "reversed", "type": "category"},
-    )
-    return figure
 
 
 def is_on_axis(each: Envelope) -> bool:

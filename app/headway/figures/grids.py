@@ -114,4 +114,5 @@ def _grid(rows: pl.DataFrame, x: alt.X, y: alt.Y, look: theme.Look, height: int)
         fillOpacity=0, stroke=look.ink, strokeWidth=2.5
     )
     labels = base.mark_text(fontSize=12, color=look.ink).encode(text="label:N")
-    return alt.layer(cells, frame, labels).properties(height=height)
+    layers = [cells, frame, labels] if rows["in_force"].any() else [cells, labels]
+    return alt.layer(*layers).properties(height=height)

@@ -14,19 +14,13 @@ _FORMATS = {Quantity.PROMPT: ",~r", Quantity.OUTPUT: ",~r", Quantity.GAP: "~g"}
 _HEIGHT = 320
 
 
-def panels(mix: TraceMix, look: theme.Look) -> dict[Quantity, alt.Chart]:
-    """Draw the share of requests at most x, study against trace: a panel for each quantity.
-
-    A quantity that neither side knows has no panel; every point of the others is drawn.
-    """
-    return {
-        each.quantity: _panel(mix, each.quantity, look)
-        for each in mix.compared
-        if each.study or each.trace
-    }
+def quantities(mix: TraceMix) -> list[Quantity]:
+    """Return what has a panel: every quantity that the study or the trace knows."""
+    return [each.quantity for each in mix.compared if each.study or each.trace]
 
 
-def _panel(mix: TraceMix, quantity: Quantity, look: theme.Look) -> alt.Chart:
+def panel(mix: TraceMix, quantity: Quantity, look: theme.Look) -> alt.Chart:
+    """Draw the share of requests at most x, study against trace; every point is drawn."""
     drawn: alt.Chart = (
         alt.Chart(mix.points_of(quantity))
         .mark_line(interpolate="step-after", strokeWidth=2)

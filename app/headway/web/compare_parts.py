@@ -1,5 +1,6 @@
 """The pieces of the Compare page."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -9,6 +10,7 @@ from headway.analyses import comparison, distribution, overview, pairs, sides
 from headway.analyses.classes import Split
 from headway.analyses.comparability import Part
 from headway.analyses.comparison import Comparison, Question
+from headway.analyses.pairs import Transition
 from headway.analyses.sides import Side
 from headway.figures import compare as figures
 from headway.figures import comparison_words as words
@@ -16,7 +18,7 @@ from headway.figures import distribution as distributions
 from headway.figures import text, theme
 from headway.model import Metric, Objective, RunInfo, Selection
 from headway.studies import Study
-from headway.web import links, objective, state
+from headway.web import links, objective, parts, sections, state
 
 _SPLITS = {
     Split.PROMPT_LENGTH: "prompt length",
@@ -124,10 +126,11 @@ def transitions(found: Comparison) -> None:
     if not found.transitions:
         st.caption("Not shown: the requests of the two sides cannot be paired.")
         return
-    st.altair_chart(
-        figures.transitions(found.transitions, state.look()),
-        key="transitions",
-        alt="Outcomes in A against outcomes in B",
+    parts.chart(
+        "transitions",
+        found.question.without_objective.key,
+        lambda look: figures.transitions(found.transitions, look),
+        "Outcomes in A against outcomes in B",
     )
     st.caption(state.escape(_which_runs(found)))
     for each in found.discordant:
@@ -161,11 +164,13 @@ def shifts(found: Comparison) -> None:
         return
     places = st.columns(2)
     for place, each in enumerate(measured):
-        places[place % 2].altair_chart(
-            figures.shift(each, state.look()),
-            key=f"shift-{each.metric}",
-            alt=f"Change at each percentile: {text.METRIC_NAMES[each.metric]}",
-        )
+        with places[place % 2]:
+            parts.chart(
+                f"shift-{each.metric}",
+                found.question.without_objective.key,
+                partial(figures.shift, each),
+                f"Change at each percentile: {text.METRIC_NAMES[each.metric]}",
+            )
     st.caption(
         state.escape(f"▲ B is higher, ▼ B is lower; {words.noise(found.noise, found.question.a)}.")
     )
@@ -185,20 +190,23 @@ def cell(found: Comparison) -> None:
         f"{figures.outcome_word(each.a)} → {figures.outcome_word(each.b)} ({each.n:,})": each
         for each in found.transitions
     }
-    with st.expander("Requests behind a cell"):
-        chosen = by_name[st.selectbox("Cell", list(by_name), key="cell")]
-        rows = comparison.members(state.catalog(), found.question, chosen).with_columns(
-            arrival_s=pl.col("arrival_us") / 1e6
-        )
-        recorded = [name for name in _MEMBER_COLUMNS if rows[name].null_count() < rows.height]
-        st.dataframe(
-            rows.select(*(["pair"] if found.n_pairs_of_runs > 1 else []), *recorded),
-            hide_index=True,
-            column_config=_MEMBER_COLUMNS,
-            alt="The requests of the chosen cell",
-        )
-        if rows.height < chosen.n:
-            st.caption(f"The first {rows.height:,} of {chosen.n:,}, by arrival.")
+    sections.folded("Requests behind a cell", "cell", lambda: _members(found, by_name))
+
+
+def _members(found: Comparison, by_name: dict[str, Transition]) -> None:
+    chosen = by_name[st.selectbox("Cell", list(by_name), key="cell")]
+    rows = comparison.members(state.catalog(), found.question, chosen).with_columns(
+        arrival_s=pl.col("arrival_us") / 1e6
+    )
+    recorded = [name for name in _MEMBER_COLUMNS if rows[name].null_count() < rows.height]
+    st.dataframe(
+        rows.select(*(["pair"] if found.n_pairs_of_runs > 1 else []), *recorded),
+        hide_index=True,
+        column_config=_MEMBER_COLUMNS,
+        alt="The requests of the chosen cell",
+    )
+    if rows.height < chosen.n:
+        st.caption(f"The first {rows.height:,} of {chosen.n:,}, by arrival.")
 
 
 def classes(found: Comparison) -> None:
@@ -223,10 +231,11 @@ def classes(found: Comparison) -> None:
     )
     chosen = wanted or next(iter(splits))
     state.note("by", splits[chosen])
-    st.altair_chart(
-        figures.classes([row for row in shown if row.split is chosen], state.look()),
-        key="classes",
-        alt="Median change by class and metric",
+    parts.chart(
+        "classes",
+        (*found.question.without_objective.key, chosen),
+        lambda look: figures.classes([row for row in shown if row.split is chosen], look),
+        "Median change by class and metric",
     )
     st.caption(
         "▲ most wait longer in B, or requests were lost on balance; ▼ most wait shorter. The "
@@ -250,23 +259,31 @@ def requests(found: Comparison) -> None:
         right.caption("No differences request by request: see the reasons above.")
         return
     rows = comparison.requests(state.catalog(), found.question)
-    drawn = pairs.scatter(rows, metric)
+    differences = pairs.differences(rows, metric)
     with right:
-        if drawn.is_empty():
+        if differences.is_empty():
             st.caption("No request completed on both sides.")
             return
         name = text.METRIC_NAMES[metric]
-        st.altair_chart(
-            figures.differences(pairs.differences(rows, metric), metric, state.look()),
-            key="differences",
-            alt=f"Distribution of each request's own difference in {name}, B minus A",
+        parts.chart(
+            "differences",
+            (*found.question.without_objective.key, metric),
+            lambda look: figures.differences(differences, metric, look),
+            f"Distribution of each request's own difference in {name}, B minus A",
         )
         st.caption(state.escape(f"Each request's own difference: {_paired(found, metric)}."))
-    with st.expander("Every pair"):
-        st.altair_chart(
-            figures.scatter(drawn, metric, state.look()), key="pairs", alt="Every pair, A against B"
-        )
-        st.caption("Pairs that completed on both sides; above the line B is slower.")
+    sections.folded("Every pair", "pairs", lambda: _scatter(found.question, rows, metric))
+
+
+def _scatter(question: Question, rows: pl.DataFrame, metric: Metric) -> None:
+    drawn = pairs.scatter(rows, metric)
+    parts.chart(
+        "pairs",
+        (*question.without_objective.key, metric),
+        lambda look: figures.scatter(drawn, metric, look),
+        "Every pair, A against B",
+    )
+    st.caption("Pairs that completed on both sides; above the line B is slower.")
 
 
 def _metric() -> Metric:
@@ -302,16 +319,17 @@ def _overlay(found: Comparison, metric: Metric) -> None:
         return
     population = distributions.population("offered", gaps=False)
     name = text.METRIC_NAMES[metric]
-    st.altair_chart(
-        distributions.ecdf(
+    parts.chart(
+        "overlay",
+        (*question.key, metric),
+        lambda look: distributions.ecdf(
             distributions.named(points, list(series.values()), metric),
             list(series.values()),
             distributions.Labels(metric=name, population=population, origin=""),
-            state.look(),
+            look,
             question.objective.limits().get(metric) if question.objective else None,
         ),
-        key="overlay",
-        alt=f"{name} of A and B by share of {population}",
+        f"{name} of A and B by share of {population}",
     )
 
 

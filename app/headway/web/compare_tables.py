@@ -9,7 +9,7 @@ from headway.analyses.scorecard import ScoreRow
 from headway.analyses.sides import Side
 from headway.figures import comparison_words as words
 from headway.figures import replicated_words
-from headway.web import parts, state
+from headway.web import parts, sections, state
 
 
 def scorecard(found: Comparison) -> None:
@@ -57,8 +57,7 @@ def changed(found: Comparison) -> None:
     rest = [each for each in found.fields if not each.differs]
     if differing and rest:
         which = "1 field that is" if len(rest) == 1 else f"{len(rest)} fields that are"
-        with st.expander(f"{which} the same or not recorded"):
-            _fields(rest)
+        sections.folded(f"{which} the same or not recorded", "same", lambda: _fields(rest))
 
 
 def _fields(rows: list[FieldPair]) -> None:

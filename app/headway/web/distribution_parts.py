@@ -12,7 +12,7 @@ from headway.analyses.distribution import Description
 from headway.figures import distribution as figures
 from headway.figures import sentences, text, theme
 from headway.model import Basis, Metric, Objective, Origin, RunInfo, Selection, Stratum
-from headway.web import links, parts, state
+from headway.web import links, parts, sections, state
 from headway.web.selection import Chosen
 
 _METRICS = {
@@ -124,16 +124,12 @@ def chart(
         population=figures.population(selection.basis.value, gaps=metric is Metric.GAP),
         origin=_origin(metric, origins),
     )
-    st.altair_chart(
-        draw(
-            figures.named(points, series, metric),
-            series,
-            labels,
-            state.look(),
-            objective.limits().get(metric) if objective else None,
-        ),
-        key="distribution",
-        alt=f"{labels.metric} by share of {labels.population}",
+    limit_ms = objective.limits().get(metric) if objective else None
+    parts.chart(
+        "distribution",
+        (selection, metric, view, limit_ms),
+        lambda look: draw(figures.named(points, series, metric), series, labels, look, limit_ms),
+        f"{labels.metric} by share of {labels.population}",
     )
 
 
@@ -169,40 +165,44 @@ def worst(chosen: Chosen, selection: Selection, metric: Metric) -> None:
     """Show the slowest and the lost requests of each run, with the reason they left."""
     if metric is Metric.GAP:
         return
-    with st.expander("Worst 20 requests of each run: the lost, then the slowest"):
-        found = state.analysed(distribution.worst, selection, metric)
-        st.dataframe(
-            found.with_columns(
-                run=pl.col("run_id").replace_strict(chosen.titles, default=None),
-                value=pl.Series(
-                    ["lost" if v is None else text.duration(v) for v in found["value_ms"]],
-                    dtype=pl.String,
-                ),
-                arrival_s=pl.col("arrival_us") / 1e6,
-            ).select(
-                "run",
-                "request_index",
-                "request_id",
-                "outcome",
-                "reason",
-                "value",
-                "arrival_s",
-                "prompt_tokens",
-                "output_tokens",
-                "requested_output_tokens",
+    title = "Worst 20 requests of each run: the lost, then the slowest"
+    sections.folded(title, "worst", lambda: _worst(chosen, selection, metric))
+
+
+def _worst(chosen: Chosen, selection: Selection, metric: Metric) -> None:
+    found = state.analysed(distribution.worst, selection, metric)
+    st.dataframe(
+        found.with_columns(
+            run=pl.col("run_id").replace_strict(chosen.titles, default=None),
+            value=pl.Series(
+                ["lost" if v is None else text.duration(v) for v in found["value_ms"]],
+                dtype=pl.String,
             ),
-            hide_index=True,
-            column_config={
-                "request_index": "request",
-                "request_id": "id",
-                "value": text.METRIC_NAMES[metric],
-                "arrival_s": st.column_config.NumberColumn("arrival (s)", format="%.2f"),
-                "prompt_tokens": "prompt tokens",
-                "output_tokens": "output tokens",
-                "requested_output_tokens": "requested tokens",
-            },
-            alt="The worst requests",
-        )
+            arrival_s=pl.col("arrival_us") / 1e6,
+        ).select(
+            "run",
+            "request_index",
+            "request_id",
+            "outcome",
+            "reason",
+            "value",
+            "arrival_s",
+            "prompt_tokens",
+            "output_tokens",
+            "requested_output_tokens",
+        ),
+        hide_index=True,
+        column_config={
+            "request_index": "request",
+            "request_id": "id",
+            "value": text.METRIC_NAMES[metric],
+            "arrival_s": st.column_config.NumberColumn("arrival (s)", format="%.2f"),
+            "prompt_tokens": "prompt tokens",
+            "output_tokens": "output tokens",
+            "requested_output_tokens": "requested tokens",
+        },
+        alt="The worst requests",
+    )
 
 
 def still_waiting(chosen: Chosen, selection: Selection, metric: Metric) -> None:
@@ -212,18 +212,20 @@ def still_waiting(chosen: Chosen, selection: Selection, metric: Metric) -> None:
     found = state.analysed(analysis.still_waiting, selection)
     if not found:
         return
-    with st.expander("Requests that still waited for a first token when the run ended"):
-        parts.table(
-            pl.DataFrame([_waiting(each, chosen) for each in found]),
-        )
-        st.caption(
-            "Of requests that were sent. As lost: the offered basis, cautious. Followed: each "
-            "counts for as long as it was seen (Aalen and Johansen), losses stay losses."
-        )
-        st.warning(
-            "If nobody had left (Kaplan and Meier) is right only where leaving has nothing to do "
-            "with the wait; it is never right for rejections and failures."
-        )
+    title = "Requests that still waited for a first token when the run ended"
+    sections.folded(title, "waiting", lambda: _followed(found, chosen))
+
+
+def _followed(found: Sequence[analysis.StillWaiting], chosen: Chosen) -> None:
+    parts.table(pl.DataFrame([_waiting(each, chosen) for each in found]))
+    st.caption(
+        "Of requests that were sent. As lost: the offered basis, cautious. Followed: each "
+        "counts for as long as it was seen (Aalen and Johansen), losses stay losses."
+    )
+    st.warning(
+        "If nobody had left (Kaplan and Meier) is right only where leaving has nothing to do "
+        "with the wait; it is never right for rejections and failures."
+    )
 
 
 def _waiting(each: analysis.StillWaiting, chosen: Chosen) -> dict[str, str]:

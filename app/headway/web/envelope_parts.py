@@ -11,13 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 from headway.analyses import envelope, load_curves
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, OFFERED, Envelope
-from headway.figures import answers, text, verdict_reasons, verdicts
+from headway.analyses.load_curves import LoadPoint
+from headway.figures import answers, outcomes, text, verdict_reasons, verdicts
 from headway.figures import envelope as figures
-from headway.model import Metric, RunInfo, Selection
+from headway.model import Metric, Objective, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
 from headway.stats.verdicts import Verdict
 from headway.studies import Study
-from headway.web import judging, links, parts, state
+from headway.web import judging, links, parts, sections, state
 from headway.web.objective import Edited
 
 _SHOWN = {"displayModeBar": False}
@@ -132,11 +133,16 @@ def table(judged: list[Judged], edited: Edited) -> None:
     st.subheader("Verdict per load")
     rows = [_row(each, edited) for each in judged]
     parts.table(pl.DataFrame(rows, infer_schema_length=None))
-    with st.expander("The reasons under each verdict"):
-        for each in judged:
-            said = verdict_reasons.reasons(each, edited.objective)
-            lines = "\n".join(f"- {state.escape(reason)}" for reason in said)
-            st.markdown(f"**{state.escape(each.title)}**\n{lines}")
+    sections.folded(
+        "The reasons under each verdict", "reasons", lambda: _reasons(judged, edited.objective)
+    )
+
+
+def _reasons(judged: list[Judged], objective: Objective) -> None:
+    for each in judged:
+        said = verdict_reasons.reasons(each, objective)
+        lines = "\n".join(f"- {state.escape(reason)}" for reason in said)
+        st.markdown(f"**{state.escape(each.title)}**\n{lines}")
 
 
 def _row(each: Judged, edited: Edited) -> dict[str, str]:
@@ -229,10 +235,13 @@ def along_load(selection: Selection, edited: Edited) -> None:
         f"Bars: bounds for traffic like this; no upper bar, no upper bound. "
         f"{state.escape('; '.join(said))}"
     )
-    with st.expander("Outcomes of every run"):
-        st.plotly_chart(
-            figures.outcomes(points, state.look()),
-            key="outcomes",
-            config=_SHOWN,
-            alt="Shares of the outcomes of every run",
-        )
+    sections.folded("Outcomes of every run", "outcomes", lambda: _outcomes(points))
+
+
+def _outcomes(points: list[LoadPoint]) -> None:
+    st.plotly_chart(
+        outcomes.bars(points, state.look()),
+        key="outcomes",
+        config=_SHOWN,
+        alt="Shares of the outcomes of every run",
+    )

@@ -1,5 +1,7 @@
 """The evidence under the envelope: limits observed, what it holds for, the review, how close."""
 
+from functools import partial
+
 import polars as pl
 import streamlit as st
 
@@ -11,7 +13,7 @@ from headway.analyses.trace_mix import Unread
 from headway.figures import grids, mixes, text, verdicts
 from headway.model import Manifest, Selection, Stratum
 from headway.studies import Study
-from headway.web import judging, links, parts, state
+from headway.web import judging, links, parts, sections, state
 from headway.web.objective import Edited
 
 _STATES = {
@@ -65,25 +67,28 @@ def _number(value: float | None) -> str:
 
 def holds_for(found: list[Envelope]) -> None:
     """Show the configuration and the workload that every envelope holds for."""
-    with st.expander("What each envelope holds for"):
-        for each in found:
-            st.markdown(
-                f"**{state.escape(each.line)}** "
-                f"{each.n_recorded} of {Manifest.size()} manifest fields recorded"
-            )
-            known = each.holds_for | {
-                "requests (fingerprint)": f"{each.requests[:16]}…",
-                "arrivals": each.arrivals or text.NOT_RECORDED,
-            }
-            parts.table(
-                pl.DataFrame(
-                    {
-                        "field": [state.escape(name) for name in known],
-                        "value": [state.escape(value) for value in known.values()],
-                    }
-                ),
-                hide_header=True,
-            )
+    sections.folded("What each envelope holds for", "holds-for", lambda: _configurations(found))
+
+
+def _configurations(found: list[Envelope]) -> None:
+    for each in found:
+        st.markdown(
+            f"**{state.escape(each.line)}** "
+            f"{each.n_recorded} of {Manifest.size()} manifest fields recorded"
+        )
+        known = each.holds_for | {
+            "requests (fingerprint)": f"{each.requests[:16]}…",
+            "arrivals": each.arrivals or text.NOT_RECORDED,
+        }
+        parts.table(
+            pl.DataFrame(
+                {
+                    "field": [state.escape(name) for name in known],
+                    "value": [state.escape(value) for value in known.values()],
+                }
+            ),
+            hide_header=True,
+        )
 
 
 def unresolved(study: Study) -> None:
@@ -124,10 +129,15 @@ def traffic(selection: Selection, study: Study) -> None:
         st.warning(f"The trace is not drawn: {state.escape(mix.why)}")
         return
     st.markdown(state.escape(mixes.sentence(mix)))
-    panels = mixes.panels(mix, state.look())
-    for column, (quantity, panel) in zip(st.columns(len(panels)), panels.items(), strict=True):
-        title = mixes.TITLES[quantity]
-        column.altair_chart(panel, key=f"traffic_{quantity.value}", alt=f"Distribution: {title}")
+    shown = mixes.quantities(mix)
+    for column, quantity in zip(st.columns(len(shown)), shown, strict=True):
+        with column:
+            parts.chart(
+                f"traffic_{quantity.value}",
+                (selection, study.name),
+                partial(mixes.panel, mix, quantity),
+                f"Distribution: {mixes.TITLES[quantity]}",
+            )
     st.caption(state.escape(mixes.caption(mix)))
 
 
@@ -152,10 +162,11 @@ def sensitivity(judged: list[Judged], selection: Selection, edited: Edited) -> N
     if not cells:
         st.caption("The map needs a TTFT limit and a cadence limit.")
         return
-    st.altair_chart(
-        grids.sensitivity(cells, edited.objective, state.look()),
-        key="sensitivity",
-        alt="Verdict by TTFT limit and cadence limit",
+    parts.chart(
+        "sensitivity",
+        (selection, edited, chosen),
+        lambda look: grids.sensitivity(cells, edited.objective, look),
+        "Verdict by TTFT limit and cadence limit",
     )
     st.caption(f"Verdicts {verdicts.CLAIMS[edited.asked]}; the framed cell is the one in force.")
 
@@ -182,8 +193,11 @@ def by_class(selection: Selection, edited: Edited) -> None:
     if not cells:
         st.caption("No run stands on a load axis.")
         return
-    st.altair_chart(
-        grids.strata(cells, claim, state.look()), key="strata", alt="Verdict by load and class"
+    parts.chart(
+        "strata",
+        (selection, edited, wanted),
+        lambda look: grids.strata(cells, claim, look),
+        "Verdict by load and class",
     )
     st.caption(
         f"Verdicts {verdicts.CLAIMS[claim]}. Each cell stands on its own requests at its own "

@@ -6,7 +6,14 @@ import streamlit as st
 from headway.analyses import error_rates as rates
 from headway.analyses.error_rates import Power, TrafficRate
 from headway.figures import text
-from headway.web import parts
+from headway.sql import Query
+from headway.web import parts, state
+
+
+def query(stored: Query) -> None:
+    """Show what a stored query answers, and its text."""
+    st.markdown(state.escape(stored.summary))
+    st.code(stored.text, "sql")
 
 
 def error_rates() -> None:

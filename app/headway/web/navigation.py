@@ -32,7 +32,7 @@ def run() -> None:
     st.set_page_config(page_title="Headway", page_icon=str(_ICON), layout="wide")
     page = st.navigation([_page(*each) for each in _ENTRIES])
     above = st.container()
-    state.start_link()
+    state.start_view()
     try:
         links.demand_page(title.lower() for title, _ in _ENTRIES)
         with state.one_library(), sql.recording():

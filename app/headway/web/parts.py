@@ -1,6 +1,6 @@
 """Pieces that more than one page shows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -8,7 +8,8 @@ import streamlit as st
 
 from headway.analyses.accounting import Account, Reason
 from headway.analyses.distribution import Description, Percentile
-from headway.figures import text
+from headway.figures import text, theme, vega
+from headway.figures.distribution import Figure
 from headway.model import OUTCOME_MEANING, Finding, Outcome, Severity, Status
 from headway.web import state
 
@@ -30,6 +31,20 @@ def table(rows: pl.DataFrame, **options: Any) -> None:
     st.table(
         rows.with_columns(guarded.name.keep()), hide_index=True, border="horizontal", **options
     )
+
+
+def chart(
+    key: str, depends: tuple[Hashable, ...], draw: Callable[[theme.Look], Figure], alt: str
+) -> None:
+    """Show an Altair chart, drawn once for the data that it depends on and the reader's mode.
+
+    Drawing and checking a chart takes longer than the numbers in it.
+    """
+    look = state.look()
+    drawing = state.catalog().remember(
+        ("drawing", key, look, *depends), lambda: vega.drawing(draw(look))
+    )
+    st.vega_lite_chart(spec=drawing.specification(), key=key, alt=alt)
 
 
 def accounting(account: Account) -> None:

@@ -18,7 +18,7 @@ from headway.analyses.accounting import Reason
 from headway.catalog import Catalog
 from headway.figures import text
 from headway.model import Metric, Outcome, RunInfo, Selection
-from headway.web import links, parts, state
+from headway.web import links, parts, sections, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +233,8 @@ def tool(run: RunInfo) -> None:
         ),
     )
     definitions = dict.fromkeys(c.definition for c in found.comparisons)
-    with st.expander("How the tool defines its numbers"):
-        for definition in definitions:
-            st.markdown(f"- {state.escape(definition)}")
+    lines = "\n".join(f"- {state.escape(definition)}" for definition in definitions)
+    sections.folded("How the tool defines its numbers", "tool", lambda: st.markdown(lines))
 
 
 def server_state(run: RunInfo) -> None:

@@ -1,18 +1,16 @@
-"""What pages share: the open catalog, cached analyses, the selection, and provenance."""
+"""What pages share: the open catalog, cached analyses, the selection, and what a view notes."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import streamlit as st
 
 from headway import catalog as catalogs
-from headway import sql
 from headway.analyses import configurations, naming
 from headway.catalog import Catalog
 from headway.figures import text, theme
@@ -27,6 +25,7 @@ _SAMPLES = Path(__file__).parents[3] / "sample_data"
 
 _T = TypeVar("_T")
 _LINK = "link to this view"
+_QUERIES = "queries behind this view"
 # Controls whose options are the runs and policies of one study.
 _OF_STUDY = ("policy", "load", "policies", "a", "b", "run", "close")
 # Relative to the entry script's folder, as Streamlit wants it.
@@ -59,6 +58,11 @@ def _opened_here(paths: tuple[str, ...], stamp: str) -> Catalog:  # noqa: ARG001
     return catalogs.open_catalog([Path(path) for path in paths], _shared(), Path(paths[0]))
 
 
+def has_own_runs() -> bool:
+    """Tell whether this session has brought runs that others do not see."""
+    return bool(_brought())
+
+
 def _brought() -> tuple[str, ...]:
     """Return the library of what this session has brought, if there is a run in it."""
     workspace = workspaces.existing()
@@ -71,7 +75,7 @@ _current: ContextVar[Catalog | None] = ContextVar("catalog", default=None)
 @contextmanager
 def one_library() -> Iterator[None]:
     """Read the library once for everything that is drawn inside."""
-    token = _current.set(_catalog())
+    token = _current.set(catalog())
     try:
         yield
     finally:
@@ -178,34 +182,10 @@ def runs_of(chosen: Study) -> list[RunInfo]:
     return catalog().of_study(chosen.name)
 
 
-def provenance() -> None:
-    """Show where the numbers above come from: the queries that made them, and a link."""
-    opened = catalog()
-    queries = sql.recorded()
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    title = "The query" if len(queries) == 1 else f"The {len(queries)} queries"
-    with left.expander(f"{title} behind these numbers"):
-        for name in queries:
-            st.caption(f"`{name}`")
-            st.code(sql.load(name).text, "sql")
-    with right.popover("Link to this view", width="stretch"):
-        st.markdown(_who_can_open())
-        st.code(_link(opened.digest), None, wrap_lines=True)
-
-
-def _who_can_open() -> str:
-    """Say whom the link shows this view: what a session has brought, nobody else has."""
-    if not _brought():
-        return "This address shows the same view of the same data:"
-    return (
-        "**Only this browser session has the imported runs.** Whoever opens this address elsewhere "
-        "is told that they are missing. Send the run files too: the Import page downloads them."
-    )
-
-
-def start_link() -> None:
-    """Forget the controls of the last run; every control of this one notes itself."""
+def start_view() -> None:
+    """Forget the controls and the queries of the last run; those of this one note themselves."""
     st.session_state[_LINK] = {}
+    st.session_state[_QUERIES] = []
 
 
 def note(key: str, *values: object) -> None:
@@ -217,12 +197,21 @@ def note(key: str, *values: object) -> None:
     st.session_state[_LINK][key] = [f"{value}" for value in values if value is not None]
 
 
-def _link(digest: str) -> str:
-    """Return the page's address with every control of it, and the data's digest."""
-    base = (st.context.url or "").split("?")[0]
-    noted: dict[str, list[str]] = st.session_state[_LINK]
-    pairs = [f"{quote(key)}={quote(value)}" for key, values in noted.items() for value in values]
-    return f"{base}?{'&'.join([*pairs, f'data={digest}'])}"
+def noted() -> Mapping[str, list[str]]:
+    """Return the controls of this view and their values."""
+    found: dict[str, list[str]] = st.session_state[_LINK]
+    return found
+
+
+def note_queries(names: Iterable[str]) -> None:
+    """Note queries that numbers on this view rest on."""
+    st.session_state[_QUERIES] = list(dict.fromkeys([*noted_queries(), *names]))
+
+
+def noted_queries() -> list[str]:
+    """Return the queries that the numbers on this view rest on."""
+    found: list[str] = st.session_state.get(_QUERIES, [])
+    return found
 
 
 def warn_of_other_data() -> None:

@@ -1,8 +1,18 @@
 """Compare: two sides on one workload, who gains, who pays, and what else changed."""
 
+from functools import partial
+
 import streamlit as st
 
-from headway.web import compare_parts, compare_tables, objective, run_order, state
+from headway.web import (
+    compare_parts,
+    compare_tables,
+    objective,
+    provenance,
+    run_order,
+    sections,
+    state,
+)
 
 study = state.study()
 limits = objective.in_force(study)
@@ -16,7 +26,7 @@ with left:
 with right:
     compare_parts.shifts(found)
 compare_parts.cell(found)
-compare_parts.classes(found)
+sections.alone(partial(compare_parts.classes, found))
 left, right = st.columns([1, 1], gap="large")
 with left:
     compare_tables.scorecard(found)
@@ -24,5 +34,5 @@ with right:
     compare_tables.changed(found)
 compare_tables.tests(found)
 run_order.table(found)
-compare_parts.requests(found)
-state.provenance()
+sections.alone(partial(compare_parts.requests, found))
+provenance.footer()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from headway.analyses import distribution
 from headway.model import Basis, Metric
-from headway.web import distribution_parts, objective, selection, state
+from headway.web import distribution_parts, objective, provenance, selection, state
 
 study = state.study()
 chosen = selection.sidebar(study)
@@ -27,4 +27,4 @@ distribution_parts.chart(chosen, picked, metric, view, points, limits)
 distribution_parts.percentiles(chosen, picked, metric, described)
 distribution_parts.still_waiting(chosen, picked, metric)
 distribution_parts.worst(chosen, picked, metric)
-state.provenance()
+provenance.footer()

@@ -1,9 +1,19 @@
 """Envelope: up to which load is each configuration acceptable, and on what evidence?"""
 
+from functools import partial
+
 import streamlit as st
 
 from headway.model import Selection
-from headway.web import envelope_parts, evidence_parts, judging, objective, state
+from headway.web import (
+    envelope_parts,
+    evidence_parts,
+    judging,
+    objective,
+    provenance,
+    sections,
+    state,
+)
 
 study = state.study()
 runs = envelope_parts.choose(state.runs_of(study))
@@ -28,6 +38,6 @@ evidence_parts.holds_for(found)
 evidence_parts.unresolved(study)
 evidence_parts.review(selection, edited, study)
 evidence_parts.traffic(selection, study)
-evidence_parts.sensitivity(judged, selection, edited)
-evidence_parts.by_class(selection, edited)
-state.provenance()
+sections.alone(partial(evidence_parts.sensitivity, judged, selection, edited))
+sections.alone(partial(evidence_parts.by_class, selection, edited))
+provenance.footer()

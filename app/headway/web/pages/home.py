@@ -4,7 +4,7 @@ import streamlit as st
 
 from headway.analyses import accounting, overview
 from headway.model import Selection
-from headway.web import home_parts, objective, parts, state
+from headway.web import home_parts, objective, parts, provenance, state
 
 study = state.study()
 runs = state.runs_of(study)
@@ -32,4 +32,4 @@ with left:
     home_parts.loaded(runs)
 with right:
     home_parts.record(study)
-state.provenance()
+provenance.footer()

@@ -1,11 +1,13 @@
 """Methods: what each number means, and the query behind it."""
 
+from functools import partial
+
 import streamlit as st
 
 from headway import sql
 from headway.analyses.definitions import CLAIMS, DEFINITIONS, RULES
 from headway.model import OUTCOME_MEANING
-from headway.web import methods_parts, state
+from headway.web import methods_parts, sections, state
 
 st.title("Methods")
 st.markdown("Every number in Headway, what it counts, and the query that computes it.")
@@ -36,6 +38,5 @@ st.header("Queries")
 st.markdown("`headway query NAME --param KEY=VALUE` runs any of them over a library.")
 for name in sql.names():
     query = sql.load(name)
-    with st.expander(f"{name}: {query.summary.splitlines()[0]}"):
-        st.markdown(state.escape(query.summary))
-        st.code(query.text, "sql")
+    title = f"{name}: {query.summary.splitlines()[0]}"
+    sections.folded(title, name, partial(methods_parts.query, query))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from headway.analyses import accounting
 from headway.model import Selection
-from headway.web import parts, run_parts, state
+from headway.web import parts, provenance, run_parts, state
 
 study = state.study()
 runs = state.runs_of(study)
@@ -43,4 +43,4 @@ with left:
     run_parts.manifest(run)
 with right:
     run_parts.server_state(run)
-state.provenance()
+provenance.footer()
