@@ -11,7 +11,8 @@ from headway.analyses.envelope import Envelope
 from headway.analyses.load_curves import LoadPoint
 from headway.catalog import Catalog
 from headway.figures import envelope as figures
-from headway.figures import outcomes, theme
+from headway.figures import load_panels, outcomes, theme, vega
+from headway.figures.load_panels import Panel
 from headway.model import Load, LoadKind, Objective, Selection
 from headway.stats.verdicts import Verdict
 from libraries import make_run, offered, open_runs
@@ -52,12 +53,23 @@ def sweep(tmp_path: Path, *counts: int, policy: str = "policy") -> Catalog:
     return open_runs(tmp_path, *runs)
 
 
-def bars(figure: Any) -> list[Any]:
-    return [trace for trace in figure.data if trace.type == "bar"]
+def tables(chart: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a chart's tables, by one of their columns: `start` or `run_id`."""
+    found = [table.rows(named=True) for table in vega.drawing(chart).tables.values()]
+    return {name: next(rows for rows in found if name in rows[0]) for name in ("start", "run_id")}
 
 
-def marks(figure: Any) -> list[Any]:
-    return [trace for trace in figure.data if trace.type == "scatter" and trace.mode != "lines"]
+def pieces(chart: Any) -> list[dict[str, Any]]:
+    return tables(chart)["start"]
+
+
+def marks(chart: Any) -> list[dict[str, Any]]:
+    return tables(chart)["run_id"]
+
+
+def panel(points: list[LoadPoint], name: str) -> Panel:
+    (found,) = [each for each in load_panels.panels(points) if each.name == name]
+    return found
 
 
 # Stretches.
@@ -106,73 +118,64 @@ def test_without_an_accepted_load_no_stretch_is_called_the_edge(tmp_path: Path) 
 
 
 def test_the_three_ideas_of_not_knowing_look_and_read_differently(study: Catalog) -> None:
-    figure = figures.strips(envelopes(study, Asked.TRAFFIC, STALL), Asked.TRAFFIC, theme.LIGHT_LOOK)
-    hatches = {bar.name: bar.marker.pattern.shape for bar in bars(figure)}
-    assert hatches["not enough evidence"] == "/"
-    assert len(set(hatches.values())) == len(hatches) == 3
-    lines = {t.name: t.line.dash for t in figure.data if t.type == "scatter" and t.mode == "lines"}
-    assert lines == {figures.NOT_TESTED: "dot", figures.UNSURE: "dash"}
-    named = [t.name for t in figure.data if t.showlegend]
-    assert {figures.NOT_TESTED, figures.UNSURE, "not enough evidence"} <= set(named)
+    chart = figures.strips(envelopes(study, Asked.TRAFFIC, STALL), Asked.TRAFFIC, theme.LIGHT_LOOK)
+    kinds = {row["kind"]: row["is_tested"] for row in pieces(chart)}
+    assert kinds == {
+        "accepted": True,
+        "not enough evidence": True,
+        "rejected": True,
+        figures.NOT_TESTED: False,
+        figures.UNSURE: False,
+    }
+    said = vega.drawing(chart).text.decode()
+    assert '"range":[[2,3],[7,4]]' in said
+    signs = {row["kind"]: row["mark"] for row in marks(chart)}
+    assert signs == {"accepted": "✓", "not enough evidence": "?", "rejected": "✗"}
 
 
 @pytest.mark.parametrize("asked", list(Asked))
 def test_every_judged_run_on_an_axis_has_its_mark(study: Catalog, asked: Asked) -> None:
-    figure = figures.strips(envelopes(study, asked, STALL), asked, theme.DARK_LOOK)
-    marked = [custom[3] for trace in marks(figure) for custom in trace.customdata or ()]
-    assert sorted(marked) == sorted(study.runs)
-    for trace in marks(figure):
-        assert len(set(trace.text or ())) <= 1
-        assert trace.name.split()[0] in ("✓", "✗", "?")
+    chart = figures.strips(envelopes(study, asked, STALL), asked, theme.DARK_LOOK)
+    assert sorted(row["run_id"] for row in marks(chart)) == sorted(study.runs)
 
 
-def test_a_strip_and_its_marks_stand_on_the_same_rows(study: Catalog) -> None:
-    found = envelopes(study, Asked.RUN, STALL)
-    figure = figures.strips(found, Asked.RUN, theme.LIGHT_LOOK)
-    rows = {y for trace in marks(figure) for y in trace.y}
-    assert rows == {each.line for each in found}
-    assert {bar.y[0] for bar in bars(figure)} <= rows
+def test_a_mark_lies_on_the_stretch_of_its_verdict(study: Catalog) -> None:
+    chart = figures.strips(envelopes(study, Asked.RUN, STALL), Asked.RUN, theme.LIGHT_LOOK)
+    tested = [row for row in pieces(chart) if row["is_tested"]]
+    for mark in marks(chart):
+        (under,) = [
+            row
+            for row in tested
+            if row["line"] == mark["line"] and row["start"] < mark["x"] < row["end"]
+        ]
+        assert under["kind"] == mark["kind"]
+
+
+def test_a_mark_can_be_chosen_by_its_run(study: Catalog) -> None:
+    chart = figures.strips(envelopes(study, Asked.RUN, STALL), Asked.RUN, theme.LIGHT_LOOK)
+    (selection,) = chart.to_dict()["params"]
+    assert selection["name"] == figures.SELECTED
+    assert selection["select"] == {"type": "point", "fields": ["run_id"]}
 
 
 def test_a_closed_loop_stands_on_concurrency(tmp_path: Path) -> None:
     run = make_run(offered(20, 20), load=Load(LoadKind.CLOSED, concurrency=8))
-    figure = figures.strips(envelopes(open_runs(tmp_path, run)), Asked.RUN, theme.LIGHT_LOOK)
-    assert "concurrency" in figure.layout.xaxis.title.text
+    chart = figures.strips(envelopes(open_runs(tmp_path, run)), Asked.RUN, theme.LIGHT_LOOK)
+    assert '"title":"concurrency"' in vega.drawing(chart).text.decode()
 
 
 # Names and kinds of traces.
 
 
-def text_of(figure: Any) -> str:
-    """Return all that a figure could show of a name."""
-    shown = [trace.name or "" for trace in figure.data]
-    for trace in figure.data:
-        shown += [str(y) for y in trace.y if isinstance(y, str)] if trace.y is not None else []
-        shown += [str(each[0]) for each in trace.customdata or ()]
-    return " ".join(shown)
-
-
-def test_names_from_files_are_escaped(tmp_path: Path) -> None:
-    opened = sweep(tmp_path, 20, 3, policy=NASTY)
-    found = points(opened)
-    for figure in (
-        figures.strips(envelopes(opened), Asked.RUN, theme.LIGHT_LOOK),
-        figures.along_load(found, theme.LIGHT_LOOK),
-        outcomes.bars(found, theme.LIGHT_LOOK),
-    ):
-        assert "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;img" in text_of(figure)
-        assert "<b>" not in text_of(figure)
-        assert "<img" not in text_of(figure)
+def test_names_in_a_plotly_chart_are_escaped(tmp_path: Path) -> None:
+    """Plotly reads a few HTML tags in its labels; Vega reads none."""
+    for trace in outcomes.bars(points(sweep(tmp_path, 20, 3, policy=NASTY)), theme.LIGHT_LOOK).data:
+        assert all("&lt;b&gt;bold&lt;/b&gt; &amp; &lt;img" in name for name in trace.y)
 
 
 def test_no_trace_needs_webgl(study: Catalog) -> None:
-    found = points(study, STALL)
-    for figure in (
-        figures.strips(envelopes(study, Asked.RUN, STALL), Asked.RUN, theme.LIGHT_LOOK),
-        figures.along_load(found, theme.LIGHT_LOOK),
-        outcomes.bars(found, theme.LIGHT_LOOK),
-    ):
-        assert {trace.type for trace in figure.data} <= {"scatter", "bar"}
+    figure = outcomes.bars(points(study, STALL), theme.LIGHT_LOOK)
+    assert {trace.type for trace in figure.data} == {"bar"}
 
 
 # Along the load.
@@ -180,25 +183,37 @@ def test_no_trace_needs_webgl(study: Catalog) -> None:
 
 def test_every_point_is_drawn_in_every_panel(study: Catalog) -> None:
     found = points(study, STALL)
-    figure = figures.along_load(found, theme.LIGHT_LOOK)
-    for axis in ("y", "y2", "y3", "y4", "y5", "y6"):
-        drawn = [
-            x
-            for trace in figure.data
-            if (trace.yaxis or "y") == axis and trace.legendgroup != "diagonal"
-            for x in trace.x
-        ]
-        over_rate = axis == "y3"
-        wanted = [p.completed_rps or 0.0 if over_rate else p.x for p in found]
-        assert sorted(drawn) == sorted(wanted)
+    shown = load_panels.panels(found)
+    assert len(shown) == 6
+    for each in shown:
+        rate = each.is_over_rate
+        wanted = [(p.line, p.completed_rps if rate else p.x) for p in found]
+        assert sorted(each.rows.select("line", "x").rows()) == sorted(wanted)
+
+
+def test_every_panel_is_a_valid_chart(study: Catalog) -> None:
+    for each in load_panels.panels(points(study, STALL)):
+        drawn = vega.drawing(load_panels.draw(each, theme.LIGHT_LOOK))
+        assert each.title in drawn.text.decode()
+        assert len(drawn.tables) == 1 + each.has_diagonal
 
 
 def test_latency_against_the_rate_follows_the_load(study: Catalog) -> None:
+    by_rate = panel(points(study, STALL), "ttft-by-rate").rows
+    for _, mine in by_rate.group_by("line"):
+        assert mine["load"].is_sorted()
+
+
+def test_the_tail_and_its_bounds_are_those_of_the_run(study: Catalog) -> None:
     found = points(study, STALL)
-    figure = figures.along_load(found, theme.LIGHT_LOOK)
-    for trace in (each for each in figure.data if each.yaxis == "y3"):
-        loads = [float(text) for text in trace.text]
-        assert loads == sorted(loads)
+    rows = {row["run"]: row for row in panel(found, "ttft").rows.rows(named=True)}
+    for point in found:
+        tail = point.ttft.percentiles[-1]
+        row = rows[point.title]
+        assert row["y"] == (None if tail.value_ms is None else tail.value_ms / 1000)
+        if tail.value_ms is not None:
+            assert row["low"] == (tail.low_ms or tail.value_ms) / 1000
+            assert row["high"] == (tail.high_ms or tail.value_ms) / 1000
 
 
 def test_a_tail_that_is_not_reached_leaves_a_gap(tmp_path: Path) -> None:
@@ -206,19 +221,32 @@ def test_a_tail_that_is_not_reached_leaves_a_gap(tmp_path: Path) -> None:
     rows[0] = {"outcome": "rejected", "scheduled_us": 0}
     whole = make_run(offered(20, 20, every_us=100_000), "r1", policy="z")
     found = points(open_runs(tmp_path, make_run(rows), whole))
-    figure = figures.along_load(found, theme.LIGHT_LOOK)
-    tail = figure.data[0]
-    assert figures.tail_names(found)[0] == figures.USUAL_TAIL == "p99"
-    assert list(tail.y) == [None]
-    assert tail.connectgaps is False
-    assert tail.customdata[0][1] == "p99 not reached"
+    assert load_panels.tail_names(found)[0] == load_panels.USUAL_TAIL == "p99"
+    tail = panel(found, "ttft").rows.row(0, named=True)
+    assert (tail["y"], tail["low"], tail["high"]) == (None, None, None)
+    assert tail["said"] == "p99 not reached"
+    drawn = vega.drawing(load_panels.draw(panel(found, "ttft"), theme.LIGHT_LOOK)).text.decode()
+    assert "break-paths" in drawn
 
 
-def test_goodput_has_the_line_on_which_everything_is_carried(study: Catalog) -> None:
-    figure = figures.along_load(points(study, STALL), theme.LIGHT_LOOK)
-    diagonals = [trace for trace in figure.data if trace.legendgroup == "diagonal"]
-    assert len(diagonals) == 2
-    assert all(list(trace.x) == list(trace.y) for trace in diagonals)
+def test_replicates_stand_as_marks_without_a_line(tmp_path: Path) -> None:
+    runs = [
+        make_run(offered(20, 20, jitter_us=n), f"r{n}", load=Load(LoadKind.OPEN, declared_rps=n))
+        for n in (1, 2)
+    ]
+    rows = panel(points(open_runs(tmp_path, *runs)), "completed").rows
+    assert rows["is_joined"].all()
+    twice = load_panels.panels([*points(open_runs(tmp_path / "b", *runs))] * 2)
+    assert not twice[3].rows["is_joined"].any()
+
+
+def test_completions_and_goodput_have_the_line_on_which_everything_is_carried(
+    study: Catalog,
+) -> None:
+    with_line = {
+        each.name for each in load_panels.panels(points(study, STALL)) if each.has_diagonal
+    }
+    assert with_line == {"completed", "goodput"}
 
 
 def test_the_bars_of_outcomes_add_up_to_everything_offered(study: Catalog) -> None:

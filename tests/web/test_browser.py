@@ -177,9 +177,9 @@ def test_home_draws_a_mark_for_every_run(browser: Browser, address: str) -> None
 
 def test_a_mark_opens_its_distributions(browser: Browser, address: str) -> None:
     page, _ = visit(browser, f"{address}/envelope?study=vidur-azure-conversation")
-    mark = page.locator(".js-plotly-plot").first.locator(".scatterlayer .points path").first
+    strips = page.get_by_test_id("stVegaLiteChart").first
+    mark = strips.locator('path[aria-label*="sarathi · 1 req/s"]').last
     expect(page.get_by_text("Link to this view")).to_be_visible(timeout=30_000)
-    # The first mark is the first accepted run: Sarathi at its lowest load.
     link = page.get_by_role("link", name="Distributions of sarathi · 1 req/s")
     for _ in range(10):  # a chart that is still being drawn takes no clicks
         mark.click(force=True)
@@ -190,6 +190,31 @@ def test_a_mark_opens_its_distributions(browser: Browser, address: str) -> None:
     expect(page.get_by_text(re.compile("p99 at 1 req.s: sarathi 391"))).to_be_visible()
     expect(page).to_have_url(re.compile("policy=sarathi"))
     assert page.get_by_test_id("stAlert").count() == 0
+    page.context.close()
+
+
+def test_a_section_is_drawn_again_alone_and_the_link_knows_it(
+    browser: Browser, address: str
+) -> None:
+    page, _ = visit(browser, f"{address}/compare?study=vidur-azure-conversation")
+    expect(page.get_by_text("Link to this view")).to_be_visible(timeout=30_000)
+    page.evaluate("document.querySelector('h1').dataset.seen = 'before'")
+    page.get_by_role("radiogroup", name="Metric").get_by_text("Completion").click()
+    overlay = page.get_by_label(re.compile("completion latency of A and B"))
+    expect(overlay.first).to_be_visible()
+    page.get_by_text("Link to this view").click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("pair_metric=Completion")
+    assert page.locator("h1[data-seen=before]").count() == 1
+    page.context.close()
+
+
+def test_a_folded_section_is_filled_when_it_is_opened(browser: Browser, address: str) -> None:
+    page, _ = visit(browser, f"{address}/envelope?study=vidur-azure-conversation")
+    expect(page.get_by_text("Link to this view")).to_be_visible(timeout=30_000)
+    fact = page.get_by_text("manifest fields recorded")
+    assert fact.count() == 0
+    page.get_by_text("What each envelope holds for").click()
+    expect(fact.first).to_be_visible()
     page.context.close()
 
 

@@ -1,8 +1,8 @@
 """The pieces of the Envelope page: the answer, the picture, and the verdict of every load."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import streamlit as st
@@ -12,7 +12,7 @@ from headway.analyses import envelope, load_curves
 from headway.analyses.acceptance import Asked, Judged
 from headway.analyses.envelope import CONCURRENCY, OFFERED, Envelope
 from headway.analyses.load_curves import LoadPoint
-from headway.figures import answers, outcomes, text, verdict_reasons, verdicts
+from headway.figures import answers, load_panels, outcomes, text, verdict_reasons, verdicts
 from headway.figures import envelope as figures
 from headway.model import Metric, Objective, RunInfo, Selection
 from headway.stats.steadiness import Steadiness
@@ -67,20 +67,19 @@ def sentences(found: list[Envelope], asked: Asked) -> None:
     st.markdown(f"**{name.capitalize()}**\n" + "\n".join(lines))
 
 
-def strips(found: list[Envelope], edited: Edited) -> None:
+def strips(found: list[Envelope], selection: Selection, edited: Edited) -> None:
     """Draw the verdict strips, concurrency apart from offered load."""
     for axis in (OFFERED, CONCURRENCY):
         mine = [each for each in found if each.axis == axis and figures.is_on_axis(each)]
         if mine:
-            chosen = st.plotly_chart(
-                figures.strips(mine, edited.asked, state.look()),
-                key=f"strips-{axis}",
-                config=_SHOWN,
-                on_select="rerun",
-                selection_mode="points",
-                alt=f"Verdict of every tested load, {verdicts.CLAIMS[edited.asked]}",
+            chosen = parts.chart_to_choose_from(
+                f"strips-{axis}",
+                (selection, edited),
+                partial(figures.strips, mine, edited.asked),
+                f"Verdict of every tested load, {verdicts.CLAIMS[edited.asked]}",
+                figures.SELECTED,
             )
-            _link_chosen(mine, chosen.selection.points)
+            _link_chosen(mine, {point["run_id"] for point in chosen})
     marks = ", ".join(f"{verdicts.MARKS[each]} {words}" for each, words in verdicts.WORDS.items())
     st.caption(
         f"Marks: {marks}, "
@@ -101,14 +100,13 @@ def strips(found: list[Envelope], edited: Edited) -> None:
             )
 
 
-def _link_chosen(found: list[Envelope], points: list[dict[str, Any]]) -> None:
+def _link_chosen(found: list[Envelope], run_ids: set[str]) -> None:
     """Offer the distributions of the run whose mark was clicked.
 
     A link and not a jump: Streamlit refuses to switch pages while controls are bound to the
     address.
     """
-    ids = [point["customdata"][3] for point in points if len(point.get("customdata", ())) > 3]
-    chosen = [each for group in found for each in group.judged if each.run.run_id in ids]
+    chosen = [each for group in found for each in group.judged if each.run.run_id in run_ids]
     for each in chosen:
         st.page_link(
             _DISTRIBUTIONS,
@@ -213,23 +211,28 @@ def along_load(selection: Selection, edited: Edited) -> None:
     if not points:
         return
     st.subheader("Along the load")
-    st.plotly_chart(
-        figures.along_load(points, state.look()),
-        key="along-load",
-        config=_SHOWN,
-        alt="Latency tails, completions and goodput by offered load",
-    )
+    found = load_panels.panels(points)
+    for first in range(0, len(found), 2):
+        for column, panel in zip(st.columns(2), found[first : first + 2], strict=True):
+            with column:
+                parts.chart(
+                    f"along-{panel.name}",
+                    panel.key,
+                    partial(load_panels.draw, panel),
+                    f"{panel.title} by offered load",
+                )
     said = [
         f"{line} keeps up to {text.significant(knee.keeps_up)} req/s measured"
         + (f", plateau {text.significant(knee.plateau)} req/s" if knee.plateau is not None else "")
         for line, knee in load_curves.knees(points).items()
         if knee.keeps_up is not None
     ]
-    for metric, shown in zip(("TTFT", "longest stall"), figures.tail_names(points), strict=True):
-        if shown != figures.USUAL_TAIL:
+    usual, tails = load_panels.USUAL_TAIL, load_panels.tail_names(points)
+    for metric, tail in zip(("TTFT", "longest stall"), tails, strict=True):
+        if tail != usual:
             st.caption(
-                f"{metric}: no run reaches {figures.USUAL_TAIL} of the requests offered, for too "
-                f"many never got there; {shown} is drawn."
+                f"{metric}: no run reaches {usual} of the requests offered, for too many never got "
+                f"there; {tail} is drawn."
             )
     st.caption(
         f"Bars: bounds for traffic like this; no upper bar, no upper bound. "

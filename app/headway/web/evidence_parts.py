@@ -134,7 +134,7 @@ def traffic(selection: Selection, study: Study) -> None:
         with column:
             parts.chart(
                 f"traffic_{quantity.value}",
-                (selection, study.name),
+                (selection, study.name, judging.attached(study)),
                 partial(mixes.panel, mix, quantity),
                 f"Distribution: {mixes.TITLES[quantity]}",
             )

@@ -51,16 +51,16 @@ def review(
     selection: Selection, objective: Objective, asked: Asked, study: Study
 ) -> list[checklist.Line]:
     """Return the review checklist of the selected runs' study."""
-    return state.analysed(_review, selection, objective, asked, study, _attached(study))
+    return state.analysed(_review, selection, objective, asked, study, attached(study))
 
 
 def traffic(selection: Selection, study: Study) -> trace_mix.TraceMix | trace_mix.Unread | None:
     """Return the mix of the study's trace beside that of the runs; None without a trace."""
-    found = _attached(study)
+    found = attached(study)
     return None if found is None else state.analysed(trace_mix.compare, selection, found)
 
 
-def _attached(study: Study) -> trace_mix.Attached | None:
+def attached(study: Study) -> trace_mix.Attached | None:
     """Return the study's trace, part of a key because the data's digest does not know it."""
     return trace_mix.attached(state.catalog(), study)
 

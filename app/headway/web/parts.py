@@ -34,17 +34,45 @@ def table(rows: pl.DataFrame, **options: Any) -> None:
 
 
 def chart(
-    key: str, depends: tuple[Hashable, ...], draw: Callable[[theme.Look], Figure], alt: str
+    key: str,
+    depends: tuple[Hashable, ...],
+    draw: Callable[[theme.Look], Figure],
+    alt: str,
 ) -> None:
     """Show an Altair chart, drawn once for the data that it depends on and the reader's mode.
 
     Drawing and checking a chart takes longer than the numbers in it.
     """
+    st.vega_lite_chart(spec=_drawn(key, depends, draw), key=key, alt=alt)
+
+
+def chart_to_choose_from(
+    key: str,
+    depends: tuple[Hashable, ...],
+    draw: Callable[[theme.Look], Figure],
+    alt: str,
+    selection: str,
+) -> list[dict[str, Any]]:
+    """Show a chart like `chart`; return the fields of the marks that the reader has clicked."""
+    event = st.vega_lite_chart(
+        spec=_drawn(key, depends, draw),
+        key=key,
+        alt=alt,
+        on_select="rerun",
+        selection_mode=selection,
+    )
+    chosen: list[dict[str, Any]] = event.selection.get(selection, [])
+    return chosen
+
+
+def _drawn(
+    key: str, depends: tuple[Hashable, ...], draw: Callable[[theme.Look], Figure]
+) -> dict[str, Any]:
     look = state.look()
-    drawing = state.catalog().remember(
+    found = state.catalog().remember(
         ("drawing", key, look, *depends), lambda: vega.drawing(draw(look))
     )
-    st.vega_lite_chart(spec=drawing.specification(), key=key, alt=alt)
+    return found.specification()
 
 
 def accounting(account: Account) -> None:

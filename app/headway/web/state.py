@@ -36,9 +36,16 @@ escape = text.escape
 
 def library_paths() -> tuple[str, ...]:
     """Return the folders and files to show: those `headway serve` names, else the samples."""
+    named = _named_paths()
+    return _sample_paths() if st.session_state.get("show_samples") or not named else named
+
+
+def _named_paths() -> tuple[str, ...]:
     said = os.environ.get(PATHS_VARIABLE, "")
-    if said and not st.session_state.get("show_samples"):
-        return tuple(said.split(os.pathsep))
+    return tuple(said.split(os.pathsep)) if said else ()
+
+
+def _sample_paths() -> tuple[str, ...]:
     return (str(_SAMPLES),) if _SAMPLES.is_dir() else ()
 
 
@@ -75,7 +82,20 @@ _current: ContextVar[Catalog | None] = ContextVar("catalog", default=None)
 @contextmanager
 def one_library() -> Iterator[None]:
     """Read the library once for everything that is drawn inside."""
-    token = _current.set(catalog())
+    with _using(catalog()):
+        yield
+
+
+@contextmanager
+def shared_library() -> Iterator[None]:
+    """Read the library that all sessions see, outside of any session."""
+    with _using(_at(_opened, _named_paths() or _sample_paths())):
+        yield
+
+
+@contextmanager
+def _using(opened: Catalog) -> Iterator[None]:
+    token = _current.set(opened)
     try:
         yield
     finally:
@@ -95,7 +115,10 @@ def _catalog() -> Catalog:
     shown, brought = library_paths(), _brought()
     # A run that is both here and brought is shown as it was brought, study and all.
     paths = (*brought, *shown)
-    opened = _opened_here if brought else _opened
+    return _at(_opened_here if brought else _opened, paths)
+
+
+def _at(opened: Callable[[tuple[str, ...], str], Catalog], paths: tuple[str, ...]) -> Catalog:
     stamp = catalogs.stamp(Path(path) for path in paths)
     # As one digest, for Streamlit takes long to hash thousands of paths.
     return opened(paths, sha256(repr(stamp).encode(errors="surrogateescape")).hexdigest())

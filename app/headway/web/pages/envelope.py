@@ -28,7 +28,7 @@ envelope_parts.title_in(answer, study)
 with answer:
     objective.header(study, edited.objective)
     envelope_parts.sentences(found, edited.asked)
-envelope_parts.strips(found, edited)
+envelope_parts.strips(found, selection, edited)
 envelope_parts.throughput(selection, edited)
 envelope_parts.table(judged, edited)
 envelope_parts.other_cadence(judged, selection, edited)
