@@ -217,7 +217,9 @@ def from_one_origin(catalog: Catalog, selection: Selection, objective: Objective
         met=met,
         spans=spans,
         titles=naming.titles(firsts, measured, configurations.names_of(catalog, firsts)),
-        parts=correlation.correlations(catalog, run_ids, selection.window, selection.origin),
+        parts=correlation.correlations(
+            catalog, run_ids, selection.window, selection.origin, objective.limits()
+        ),
         slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
     )
     return [_judged(catalog, objective, runs, known) for runs in sets]
@@ -234,7 +236,7 @@ def judge_set(
         met={run_id: rates.attainment(run_id, on, objective) for run_id, on in sheets.items()},
         spans=accounting.intervals(catalog, replace(selection, run_ids=tuple(run_ids))),
         titles={judged.run.run_id: judged.title},
-        parts=correlation.correlations(catalog, run_ids, window, origin),
+        parts=correlation.correlations(catalog, run_ids, window, origin, objective.limits()),
         slips=correlation.slips(catalog, run_ids, objective.ttft_ms),
     )
     return _judged(catalog, objective, judged.runs, known)

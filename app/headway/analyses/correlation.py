@@ -4,8 +4,10 @@ These parts depend on latencies only. They are computed once for a run, a window
 stay when an objective changes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -27,6 +29,8 @@ _LEAST = {
     Metric.LATENCY: "latency_least_ms",
 }
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
@@ -42,15 +46,38 @@ class Correlation:
 
 
 def correlations(
-    catalog: Catalog, run_ids: Iterable[str], window: Window, origin: Origin
+    catalog: Catalog,
+    run_ids: Iterable[str],
+    window: Window,
+    origin: Origin,
+    metrics: Iterable[Metric] = METRICS,
 ) -> dict[str, Correlation]:
-    """Return what the latencies of each run say about correlation."""
+    """Return what the latencies of each run say about correlation, of these metrics."""
+    ids = list(dict.fromkeys(run_ids))
 
-    def compute(missing: list[str]) -> dict[str, Correlation]:
-        found = measured.requests(catalog, missing, origin)
-        return {run_id: _correlation(rows, window) for run_id, rows in found.items()}
+    def of_each(
+        what: str, asked: tuple[Hashable, ...], work: Callable[[pl.DataFrame], _T]
+    ) -> dict[str, _T]:
+        """Return what follows from the placed requests of each run that arrived in the window."""
 
-    return catalog.of_each("correlation", run_ids, (window, origin), compute)
+        def measure(missing: list[str]) -> dict[str, _T]:
+            found = measured.requests(catalog, missing, origin)
+            return {run_id: work(_in_flight(rows, window)) for run_id, rows in found.items()}
+
+        return catalog.of_each(what, ids, (*asked, window, origin), measure)
+
+    paces = of_each("pace", (), _pace_and_steadiness)
+    parts = {
+        metric: of_each("latency parts", (metric,), partial(_latency_parts, metric))
+        for metric in metrics
+    }
+    return {
+        run_id: Correlation(
+            {m: part for m, of_run in parts.items() if (part := of_run[run_id]) is not None},
+            *paces[run_id],
+        )
+        for run_id in ids
+    }
 
 
 def sheets(
@@ -97,25 +124,26 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
     )
 
 
-def _correlation(rows: pl.DataFrame, window: Window) -> Correlation:
+def _in_flight(rows: pl.DataFrame, window: Window) -> pl.DataFrame:
+    """Return the requests with a known arrival in the window, and how many were in flight."""
     placed = rows.filter(pl.col("arrival_us").is_not_null())
-    if placed.is_empty():
-        return Correlation({}, Steadiness.UNKNOWN, None)
-    flown = placed.with_columns(flying=pl.Series(flying(placed)))
-    mine = measured.inside(flown, window)
-    parts = {
-        metric: latency_parts(
-            mine[metric.value].fill_null(0).to_numpy(),
-            mine["flying"].to_numpy(),
-            mine[metric.value].is_not_null().to_numpy(),
-        )
-        for metric in METRICS
-    }
-    return Correlation(
-        parts=parts,
-        steady=steadiness(mine[Metric.TTFT.value].to_numpy()),
-        pace=pace(mine["arrival_us"].to_numpy()),
+    return measured.inside(placed.with_columns(flying=pl.Series(flying(placed))), window)
+
+
+def _latency_parts(metric: Metric, rows: pl.DataFrame) -> LatencyParts | None:
+    if rows.is_empty():
+        return None
+    return latency_parts(
+        rows[metric.value].fill_null(0).to_numpy(),
+        rows["flying"].to_numpy(),
+        rows[metric.value].is_not_null().to_numpy(),
     )
+
+
+def _pace_and_steadiness(rows: pl.DataFrame) -> tuple[Steadiness, Pace | None]:
+    if rows.is_empty():
+        return Steadiness.UNKNOWN, None
+    return steadiness(rows[Metric.TTFT.value].to_numpy()), pace(rows["arrival_us"].to_numpy())
 
 
 def flying(placed: pl.DataFrame) -> Integers:

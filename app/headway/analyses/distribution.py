@@ -177,7 +177,9 @@ def bounded(
     """
     if not _has_bounds(selection, metric):
         return list(described)
-    found = correlation.correlations(catalog, selection.run_ids, selection.window, selection.origin)
+    found = correlation.correlations(
+        catalog, selection.run_ids, selection.window, selection.origin, (metric,)
+    )
     values = _ordered(catalog, selection, metric)
     return [
         _with_bounds(each, found[each.run_id].parts.get(metric), values[each.run_id])

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from headway.analyses import acceptance, correlation, measured, traffic_claim
 from headway.analyses.acceptance import Judged, is_deterministic
-from headway.analyses.measured import METRICS
 from headway.catalog import Catalog, by_run
 from headway.model import Metric, Objective, Selection, Stratum, Window
 from headway.stats import repeats, verdicts
@@ -87,7 +86,7 @@ def strata(
     """Judge every class of every run on a load axis; classes of length are common to all runs."""
     on_axis = [each for each in judged if each.x is not None]
     run_ids = [run.run_id for each in on_axis for run in each.runs]
-    members = _members(catalog, selection, run_ids, wanted)
+    members = _members(catalog, selection, run_ids, wanted, tuple(objective.limits()))
     sheets = correlation.sheets(catalog, run_ids, selection.window, selection.origin)
     classes = {run_id: _classes(objective, sheets[run_id], members[run_id]) for run_id in run_ids}
     return [cell for each in on_axis for cell in _cells(objective, each, classes)]
@@ -106,9 +105,13 @@ def _cells(
 
 
 def _members(
-    catalog: Catalog, selection: Selection, run_ids: Sequence[str], wanted: Stratum
+    catalog: Catalog,
+    selection: Selection,
+    run_ids: Sequence[str],
+    wanted: Stratum,
+    metrics: tuple[Metric, ...],
 ) -> dict[str, list[_Members]]:
-    """Return the classes of each run, remembered: they do not depend on the limits."""
+    """Return the classes of each run, remembered: they do not depend on where the limits are."""
     window, origin = selection.window, selection.origin
 
     def compute() -> dict[str, list[_Members]]:
@@ -121,13 +124,18 @@ def _members(
         )
         named = by_run(rows, run_ids)
         requests = measured.requests(catalog, run_ids, origin)
-        return {run_id: _members_of(requests[run_id], named[run_id], window) for run_id in run_ids}
+        return {
+            run_id: _members_of(requests[run_id], named[run_id], window, metrics)
+            for run_id in run_ids
+        }
 
-    key = ("classes", selection.run_ids, tuple(run_ids), window, origin, wanted)
+    key = ("classes", selection.run_ids, tuple(run_ids), window, origin, wanted, metrics)
     return catalog.remember(key, compute)
 
 
-def _members_of(requests: pl.DataFrame, named: pl.DataFrame, window: Window) -> list[_Members]:
+def _members_of(
+    requests: pl.DataFrame, named: pl.DataFrame, window: Window, metrics: Sequence[Metric]
+) -> list[_Members]:
     """Return the classes of one run.
 
     What was under way before the window began is in flight inside it: the whole run comes first.
@@ -141,18 +149,18 @@ def _members_of(requests: pl.DataFrame, named: pl.DataFrame, window: Window) -> 
         .join(known, on="request_index", how="left", maintain_order="left")
     )
     return [
-        _class_of(int(str(key[0])), str(key[1]), mine)
+        _class_of(int(str(key[0])), str(key[1]), mine, metrics)
         for key, mine in rows.group_by("stratum_order", "stratum", maintain_order=True)
     ]
 
 
-def _class_of(order: int, stratum: str, rows: pl.DataFrame) -> _Members:
+def _class_of(order: int, stratum: str, rows: pl.DataFrame, metrics: Sequence[Metric]) -> _Members:
     known = rows["arrival_us"].null_count() == 0
     return _Members(
         order=order,
         stratum=stratum,
         places=rows["at"].to_numpy(),
-        parts={metric: _part(rows, metric) for metric in METRICS} if known else {},
+        parts={metric: _part(rows, metric) for metric in metrics} if known else {},
         steady=steadiness(rows[Metric.TTFT.value].to_numpy() if known else None),
         pace=pace(rows["arrival_us"].to_numpy()) if known else None,
     )
