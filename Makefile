@@ -2,7 +2,7 @@
 #   make run     the dashboard over sample_data, at PORT (default 8501)
 #   make test    all tests; ARGS is passed to pytest, e.g. make test ARGS="-k vidur"
 #   make check   format, lint, types, import contracts, SQL
-#   make bench   the benchmarks
+#   make bench   the benchmarks; ARGS=quick for smaller data
 #   make fuzz    damage files at random; fails if any gets in changed or costs a neighbour
 #   make fmt     rewrite Python and SQL in the house format
 #   make lock    resolve the locks again; UPGRADE=--upgrade takes newer releases

@@ -153,7 +153,7 @@ def test_a_mark_lies_on_the_stretch_of_its_verdict(study: Catalog) -> None:
 
 def test_a_mark_can_be_chosen_by_its_run(study: Catalog) -> None:
     chart = figures.strips(envelopes(study, Asked.RUN, STALL), Asked.RUN, theme.LIGHT_LOOK)
-    (selection,) = chart.to_dict()["params"]
+    (selection,) = chart.to_dict()["params"]  # checks it against the Vega-Lite schema
     assert selection["name"] == figures.SELECTED
     assert selection["select"] == {"type": "point", "fields": ["run_id"]}
 
@@ -193,7 +193,9 @@ def test_every_point_is_drawn_in_every_panel(study: Catalog) -> None:
 
 def test_every_panel_is_a_valid_chart(study: Catalog) -> None:
     for each in load_panels.panels(points(study, STALL)):
-        drawn = vega.drawing(load_panels.draw(each, theme.LIGHT_LOOK))
+        chart = load_panels.draw(each, theme.LIGHT_LOOK)
+        chart.to_dict()  # checks it against the Vega-Lite schema
+        drawn = vega.drawing(chart)
         assert each.title in drawn.text.decode()
         assert len(drawn.tables) == 1 + each.has_diagonal
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from headway import sql
 from headway.errors import QueryError
-from pages import Open, unfold, words
+from pages import Open, link, unfold, words
 
 
 @pytest.fixture
@@ -75,3 +75,11 @@ def test_an_error_in_a_section_leaves_the_page(
     assert "refused" in app.error[0].value
     assert "delivered a first token" in words(app)
     assert not app.exception
+
+
+def test_an_open_section_is_in_the_address_and_in_the_link(open_page: Open) -> None:
+    app = open_page("envelope", **{"sensitivity-open": "true"})
+    assert app.selectbox(key="close").value
+    assert "class" not in {each.key for each in app.selectbox}
+    assert link(app)["sensitivity-open"] == ["true"]
+    assert "sensitivity-open" not in link(open_page("envelope"))

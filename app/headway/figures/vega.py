@@ -28,9 +28,10 @@ class Drawing:
 
 
 def drawing(chart: Figure) -> Drawing:
-    """Return a chart in its final form; Altair checks it against the Vega-Lite schema.
+    """Return a chart in its final form.
 
-    Colours and type are left to Streamlit. A table is kept once, however many layers show it.
+    Colours and type are left to Streamlit. A table is kept once, however many layers show it. The
+    chart is not checked against the Vega-Lite schema, which takes longer than all else; tests do.
     """
     tables: dict[str, pl.DataFrame] = {}
 
@@ -43,5 +44,5 @@ def drawing(chart: Figure) -> Drawing:
     with _one_at_a_time, alt.theme.enable("none"):
         alt.data_transformers.register("headway", name)
         with alt.data_transformers.enable("headway"):
-            said = chart.to_dict()
+            said = chart.to_dict(validate=False)
     return Drawing(orjson.dumps(said), tables)

@@ -147,7 +147,6 @@ def _address(page: str) -> str:
 
 def sensitivity(judged: list[Judged], selection: Selection, edited: Edited) -> None:
     """Show how close the call is at one load, as both limits move."""
-    st.subheader("How close is the call?")
     by_id = {each.run.run_id: each for each in judged}
     chosen = st.selectbox(
         "At",
@@ -179,7 +178,6 @@ def _closest(judged: list[Judged], target: float) -> int:
 
 def by_class(selection: Selection, edited: Edited) -> None:
     """Show the verdicts by load and class of requests, one grid cell each."""
-    st.subheader("By class of request")
     wanted = st.selectbox(
         "Class",
         list(_CLASSES),

@@ -34,10 +34,15 @@ def alone(draw: Draw) -> None:
 
 
 def folded(title: str, key: str, draw: Draw) -> None:
-    """Draw what an expander holds once a reader opens it; closed, it computes and sends nothing."""
+    """Draw what an expander holds once a reader opens it; closed, it computes and sends nothing.
+
+    Whether it is open is in the address, so that a link shows it as it was.
+    """
+    name = f"{key}-open"
 
     def section() -> None:
-        place = st.expander(title, key=f"{key}-open", on_change="rerun")
+        place = st.expander(title, key=name, bind="query-params")
+        state.note(name, *(["true"] * bool(place.open)))
         if place.open:
             with place:
                 draw()

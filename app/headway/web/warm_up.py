@@ -11,7 +11,7 @@ import streamlit as st
 from headway.analyses import accounting, overview
 from headway.analyses.acceptance import Asked
 from headway.errors import HeadwayError
-from headway.model import Selection, Stratum
+from headway.model import Selection
 from headway.web import judging, state
 
 _PAGES = ("home", "run", "distribution", "envelope", "evidence", "compare")
@@ -56,4 +56,3 @@ def first_views() -> None:
             judging.envelopes(selection, objective, asked)
         judging.trades(selection, objective)
         judging.load_points(selection, objective)
-        judging.strata(selection, objective, Stratum.PROMPT_LENGTH)

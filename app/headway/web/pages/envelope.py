@@ -38,6 +38,12 @@ evidence_parts.holds_for(found)
 evidence_parts.unresolved(study)
 evidence_parts.review(selection, edited, study)
 evidence_parts.traffic(selection, study)
-sections.alone(partial(evidence_parts.sensitivity, judged, selection, edited))
-sections.alone(partial(evidence_parts.by_class, selection, edited))
+sections.folded(
+    "How close is the call?",
+    "sensitivity",
+    partial(evidence_parts.sensitivity, judged, selection, edited),
+)
+sections.folded(
+    "By class of request", "strata", partial(evidence_parts.by_class, selection, edited)
+)
 provenance.footer()
