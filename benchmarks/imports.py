@@ -34,6 +34,44 @@ from headway import ingest
 source, library = map(Path, sys.argv[1:])
 (run,) = ingest.import_paths([source], library, ingest.Settings(study="bench")).imported
 """
+MAPPED = """
+import sys
+from pathlib import Path
+from headway import ingest
+from headway.importers import mapped
+source, mapping, library = map(Path, sys.argv[1:])
+(run,) = ingest.import_paths(
+    [source], library, ingest.Settings(study="bench"), None, mapped.find(str(mapping), library)
+).imported
+"""
+MAPPING = """
+headway_mapping = 1
+name = "bench"
+
+[run]
+boundary = "client"
+clock = "wall"
+token_basis = "as the server reports"
+index_basis = "source_id"
+offered = "rows"
+load.kind = "open"
+load.declared_rps = 20
+
+[fields]
+request_index = { from = "id" }
+sent_us = { from = "sent", unit = "s" }
+ttft_us = { from = "first_token", unit = "s", as = "instant" }
+latency_us = { from = "done", unit = "s", as = "instant" }
+prompt_tokens = { from = "prompt" }
+output_tokens = { from = "answer" }
+outcome = { from = "status", values = { 200 = "completed", 429 = "rejected" } }
+"""
+TABLE = """
+import sys
+import polars as pl
+source, target = sys.argv[1:]
+pl.read_csv(source).write_parquet(target)
+"""
 DOCUMENT = """
 import json, sys
 import numpy as np
@@ -185,6 +223,7 @@ def bench(folder: Path, n_requests: int, n_gaps: int) -> Iterator[Measured]:
     yield from bench_document(folder, n_requests, n_gaps)
     yield from bench_lines(folder, n_requests, n_gaps)
     yield from bench_growth(folder, 8 * n_requests)
+    yield from bench_mapped(folder, 8 * n_requests)
 
 
 def bench_document(folder: Path, n_requests: int, n_gaps: int) -> Iterator[Measured]:
@@ -245,6 +284,44 @@ def bench_growth(folder: Path, n_requests: int) -> Iterator[Measured]:
     what = f"import {n_requests // 4} to {n_requests} lines"
     yield Measured(what, "more memory, a request", grown, "bytes", goal=100)
     source.unlink()
+
+
+def bench_mapped(folder: Path, n_rows: int) -> Iterator[Measured]:
+    """Import a CSV table through a mapping, against reading and writing it with Polars."""
+    few, source, mapping = folder / "few.csv", folder / "table.csv", folder / "mapping.toml"
+    mapping.write_text(MAPPING, encoding="utf-8")
+    write_table(few, _FEW)
+    write_table(source, n_rows)
+    ours, ours_of_few, theirs, theirs_of_few = least(
+        (MAPPED, source, mapping, folder / "mapped"),
+        (MAPPED, few, mapping, folder / "few-mapped"),
+        (TABLE, source, folder / "table.parquet"),
+        (TABLE, few, folder / "few.parquet"),
+    )
+    yield Measured(
+        f"import a CSV table of {n_rows:,} rows by a mapping",
+        "CPU, Polars reads and writes it",
+        ours.beyond(ours_of_few).cpu_s / theirs.beyond(theirs_of_few).cpu_s,
+        goal=3,
+        stretch=2,
+        why="the rows are checked, digested and compressed; times are read without losing a digit",
+    )
+    source.unlink()
+
+
+def write_table(path: Path, n_rows: int) -> None:
+    """Write a table with one row a request, as many load tests do."""
+    rng = np.random.default_rng(7)
+    sent = 1_795_976_816 + np.cumsum(rng.exponential(0.05, n_rows))
+    first = sent + rng.lognormal(-2, 0.8, n_rows)
+    done = first + rng.random(n_rows) * 3
+    counts = rng.integers(2, 4000, (n_rows, 2))
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write("id,sent,first_token,done,prompt,answer,status\n")
+        for number, (at, token, end, (prompt, answer)) in enumerate(
+            zip(sent, first, done, counts, strict=True)
+        ):
+            stream.write(f"{number},{at:.3f},{token:.3f},{end:.3f},{prompt},{answer},200\n")
 
 
 def stored(what: str, library: Path, n_tokens: int) -> Measured:

@@ -150,6 +150,29 @@ BREAKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+def test_a_series_becomes_the_column_that_its_values_become() -> None:
+    values: dict[str, list[Any]] = {
+        "request_index": [0, 1, 2],
+        "outcome": ["completed", "failed", "completed"],
+        "ttft_us": [5, None, 2**40],
+        "prompt_tokens": [1, 2, None],
+        "chunk_gaps_us": [[1, 2], None, []],
+    }
+    series = {name: pl.Series(each) for name, each in values.items()}
+    assert record.requests_table(series).equals(record.requests_table(values))
+    sliced = {name: pl.Series([*each, each[0]]).head(3) for name, each in values.items()}
+    assert record.requests_table(sliced).equals(record.requests_table(values))
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("prompt_tokens", [2**31]), ("prompt_tokens", ["7"]), ("outcome", [7]), ("ttft_us", [0.5])],
+)
+def test_a_series_that_does_not_fit_is_refused(column: str, values: list[object]) -> None:
+    with pytest.raises(RecordError, match=f"column {column}"):
+        record.requests_table({column: pl.Series(values)})
+
+
 @pytest.mark.parametrize("rule", BREAKS)
 def test_a_broken_row_is_named_by_its_rule(rule: str, tmp_path: Path) -> None:
     sound = make_run([COMPLETED, COMPLETED], completion_times=True)

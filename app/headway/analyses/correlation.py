@@ -54,29 +54,60 @@ def correlations(
 ) -> dict[str, Correlation]:
     """Return what the latencies of each run say about correlation, of these metrics."""
     ids = list(dict.fromkeys(run_ids))
-
-    def of_each(
-        what: str, asked: tuple[Hashable, ...], work: Callable[[pl.DataFrame], _T]
-    ) -> dict[str, _T]:
-        """Return what follows from the placed requests of each run that arrived in the window."""
-
-        def measure(missing: list[str]) -> dict[str, _T]:
-            found = measured.requests(catalog, missing, origin)
-            return {run_id: work(_in_flight(rows, window)) for run_id, rows in found.items()}
-
-        return catalog.of_each(what, ids, (*asked, window, origin), measure)
-
-    paces = of_each("pace", (), _pace_and_steadiness)
-    parts = {
-        metric: of_each("latency parts", (metric,), partial(_latency_parts, metric))
-        for metric in metrics
-    }
+    paces = _of_each(catalog, ids, "pace", (window, origin), _pace_and_steadiness)
+    parts = {metric: parts_of(catalog, ids, metric, window, origin) for metric in metrics}
     return {
         run_id: Correlation(
             {m: part for m, of_run in parts.items() if (part := of_run[run_id]) is not None},
             *paces[run_id],
         )
         for run_id in ids
+    }
+
+
+def parts_of(
+    catalog: Catalog, run_ids: Iterable[str], metric: Metric, window: Window, origin: Origin
+) -> dict[str, LatencyParts | None]:
+    """Return what one metric of each run says about correlation; None where nothing arrived."""
+    work = partial(_latency_parts, metric)
+    return _of_each(catalog, run_ids, "latency parts", (window, origin, metric), work)
+
+
+def _of_each(
+    catalog: Catalog,
+    run_ids: Iterable[str],
+    what: str,
+    asked: tuple[Window, Origin, *tuple[Hashable, ...]],
+    work: Callable[[pl.DataFrame], _T],
+) -> dict[str, _T]:
+    """Return what follows from the placed requests of each run that arrived in the window."""
+    window, origin, *_ = asked
+
+    def measure(missing: list[str]) -> dict[str, _T]:
+        found = _placed(catalog, missing, origin)
+        return {run_id: work(measured.inside(rows, window)) for run_id, rows in found.items()}
+
+    return catalog.of_each(what, run_ids, asked, measure)
+
+
+def _placed(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[str, pl.DataFrame]:
+    """Return the requests of each run with a known arrival, and how many were in flight at each.
+
+    What was under way before a window began is in flight inside it: the whole run is needed.
+    """
+    ids = list(run_ids)
+    found = {
+        run_id: rows.filter(pl.col("arrival_us").is_not_null())
+        for run_id, rows in measured.requests(catalog, ids, origin).items()
+    }
+
+    def count(missing: list[str]) -> dict[str, Integers]:
+        return {run_id: flying(found[run_id]) for run_id in missing}
+
+    at_arrival = catalog.of_each("flying", ids, (origin,), count)
+    return {
+        run_id: rows.with_columns(flying=pl.Series(at_arrival[run_id]))
+        for run_id, rows in found.items()
     }
 
 
@@ -124,12 +155,6 @@ def _sheet(rows: pl.DataFrame) -> Sheet:
     )
 
 
-def _in_flight(rows: pl.DataFrame, window: Window) -> pl.DataFrame:
-    """Return the requests with a known arrival in the window, and how many were in flight."""
-    placed = rows.filter(pl.col("arrival_us").is_not_null())
-    return measured.inside(placed.with_columns(flying=pl.Series(flying(placed))), window)
-
-
 def _latency_parts(metric: Metric, rows: pl.DataFrame) -> LatencyParts | None:
     if rows.is_empty():
         return None
@@ -147,8 +172,5 @@ def _pace_and_steadiness(rows: pl.DataFrame) -> tuple[Steadiness, Pace | None]:
 
 
 def flying(placed: pl.DataFrame) -> Integers:
-    """Return how many requests were in flight at each arrival.
-
-    What was under way before a window began is in flight inside it: the whole run is needed.
-    """
+    """Return how many requests were in flight at each arrival, of a whole run."""
     return in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())

@@ -177,14 +177,12 @@ def bounded(
     """
     if not _has_bounds(selection, metric):
         return list(described)
-    found = correlation.correlations(
-        catalog, selection.run_ids, selection.window, selection.origin, (metric,)
+    found = correlation.parts_of(
+        catalog, selection.run_ids, metric, selection.window, selection.origin
     )
     values = _ordered(catalog, selection, metric)
     return [
-        _with_bounds(each, found[each.run_id].parts.get(metric), values[each.run_id])
-        if each.percentiles
-        else each
+        _with_bounds(each, found[each.run_id], values[each.run_id]) if each.percentiles else each
         for each in described
     ]
 

@@ -93,7 +93,7 @@ class Run:
     state: pa.Table | None = None
 
 
-def requests_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+def requests_table(columns: Mapping[str, Sequence[Any] | pl.Series]) -> pa.Table:
     """Build a requests table from the columns a source knows; the others are unknown.
 
     `n_chunks` and `max_gap_us` are derived from `chunk_gaps_us` where they are not given.
@@ -125,12 +125,12 @@ def with_stream_summary(table: pa.Table, given: Collection[str] = ()) -> pa.Tabl
     return table
 
 
-def state_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+def state_table(columns: Mapping[str, Sequence[Any] | pl.Series]) -> pa.Table:
     """Build a table of server-state samples from the columns a source knows."""
     return _table(columns, STATE)
 
 
-def _table(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> pa.Table:
+def _table(columns: Mapping[str, Sequence[Any] | pl.Series], schema: pa.Schema) -> pa.Table:
     unknown = sorted(set(columns) - set(schema.names))
     if unknown:
         raise RecordError("columns", f"columns {', '.join(unknown)} are not of the record")
@@ -140,11 +140,35 @@ def _table(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> pa.Table:
         try:
             values = columns.get(field.name)
             arrays.append(
-                pa.nulls(n_rows, field.type) if values is None else pa.array(values, field.type)
+                pa.nulls(n_rows, field.type) if values is None else _array(values, field.type)
             )
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise RecordError("columns", f"column {field.name}: {error}") from error
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Sequence[Any] | pl.Series, kind: pa.DataType) -> pa.Array:
+    """Return values as a column of the record.
+
+    A series of the same kind is taken as a whole: value by value it would take ten times as long. A
+    number with decimals is no integer.
+    """
+    if not isinstance(values, pl.Series):
+        return pa.array(values, kind)
+    whole = values.to_arrow()
+    if _is_number(whole.type) and _is_number(kind):
+        return whole.cast(kind)
+    if _is_text(whole.type) and _is_text(kind):
+        return whole.cast(kind)
+    return pa.array(values.to_list(), kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -160,7 +184,7 @@ def stamped(table: pa.Table, run_id: str) -> pa.Table:
     """Return a table whose first column, `run_id`, names the run in every row."""
     whole, rest = divmod(table.num_rows, ROW_GROUP_REQUESTS)
     # One chunk, many times: the column takes no space of its own, however long it is.
-    name = pa.array([run_id] * min(table.num_rows, ROW_GROUP_REQUESTS), pa.string())
+    name = pa.repeat(run_id, min(table.num_rows, ROW_GROUP_REQUESTS))
     column = pa.chunked_array([name] * whole + [name.slice(0, rest)], pa.string())
     return table.set_column(0, table.schema.field(0), column)
 

