@@ -272,11 +272,12 @@ def requests(found: Comparison) -> None:
             f"Distribution of each request's own difference in {name}, B minus A",
         )
         st.caption(state.escape(f"Each request's own difference: {_paired(found, metric)}."))
-    sections.folded("Every pair", "pairs", lambda: _scatter(found.question, rows, metric))
+    sections.folded("Every pair", "pairs", partial(_scatter, found.question, metric))
 
 
-def _scatter(question: Question, rows: pl.DataFrame, metric: Metric) -> None:
-    drawn = pairs.scatter(rows, metric)
+def _scatter(question: Question, metric: Metric) -> None:
+    # Asked for again, and not handed over: a section that waits to be opened would keep every pair.
+    drawn = pairs.scatter(comparison.requests(state.catalog(), question), metric)
     parts.chart(
         "pairs",
         (*question.without_objective.key, metric),
