@@ -69,7 +69,7 @@ def bench_queries(n_runs: int, n_requests: int, n_gaps: int) -> Iterator[Measure
     scalars = scan("SELECT sum(ttft_us), count(outcome) FROM requests")
     gaps = scan("SELECT sum(list_sum(chunk_gaps_us)) FROM chunks WHERE run_id = 'r0000'")
     two = "a scan of two columns"
-    cold = "what is measured of a run is not kept on disk yet"
+    cold = "measured results are not kept on disk yet"
     bins = "no histogram of gaps is kept yet"
     attain = partial(rates.attainments, opened, chosen, objective)
     bounds = partial(distribution.described_with_bounds, opened, chosen, Metric.TTFT)
@@ -91,7 +91,6 @@ def bench_queries(n_runs: int, n_requests: int, n_gaps: int) -> Iterator[Measure
         cpu_s(partial(rates.attainments, opened, chosen, Objective(ttft_ms=210))) / scalars,
         goal=3,
         stretch=1,
-        why=cold,
     )
     yield Measured(
         f"TTFT percentiles with bounds, cold, {named}",
@@ -147,7 +146,7 @@ def bench_opening(n_requests: int, n_gaps: int) -> Iterator[Measured]:
         more,
         "s",
         goal=0.2,
-        why="what is known of all files is written again",
+        why="the index of all files is written again",
     )
 
 
@@ -163,7 +162,7 @@ def bench_pages(n_requests: int, n_gaps: int) -> Iterator[Measured]:
     named = f"{60 * n_requests:,} requests in 60 runs"
     envelope_s = 0.25 if n_requests < 1000 else 0.35
     drawn = "20 sets are judged, and the strips, a table and a panel are built anew"
-    cold = "what is measured of a run is not kept on disk yet"
+    cold = "measured results are not kept on disk yet"
     lines = (
         ("warm-up before the server is ready", "warm-up", 6.0, 3.0, cold),
         ("Home, first visit after warm-up", "home", 0.5, 0.2, ""),

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from headway import sql
 from headway.serving import PATHS_VARIABLE
 from pages import MAIN, SAMPLES, Open
 
@@ -16,6 +19,20 @@ def _empty_caches() -> Iterator[None]:
     yield
     st.cache_data.clear()
     st.cache_resource.clear()
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the queries that run, as they run."""
+    names: list[str] = []
+    run = sql.Query.run
+
+    def noted(query: sql.Query, *args: Any, **values: Any) -> pl.DataFrame:
+        names.append(query.name)
+        return run(query, *args, **values)
+
+    monkeypatch.setattr(sql.Query, "run", noted)
+    return names
 
 
 @pytest.fixture

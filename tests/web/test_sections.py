@@ -1,28 +1,11 @@
 """Folded sections: closed they compute and send nothing, open they are part of the page."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headway import sql
 from headway.errors import QueryError
 from pages import Open, link, unfold, words
-
-
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the queries that run, as they run."""
-    names: list[str] = []
-    run = sql.Query.run
-
-    def noted(query: sql.Query, *args: Any, **values: Any) -> pl.DataFrame:
-        names.append(query.name)
-        return run(query, *args, **values)
-
-    monkeypatch.setattr(sql.Query, "run", noted)
-    return names
 
 
 def shown_queries(app: AppTest) -> set[str]:

@@ -1,31 +1,14 @@
 """Before it is ready, the server measures what the first visit shows."""
 
 from pathlib import Path
-from typing import Any
 
 import anyio
-import polars as pl
 import pytest
 
-from headway import sql
 from headway.errors import QueryError
 from headway.serving import PATHS_VARIABLE
 from headway.web import warm_up
 from pages import SAMPLES, Open
-
-
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the queries that run, as they run."""
-    names: list[str] = []
-    run = sql.Query.run
-
-    def noted(query: sql.Query, *args: Any, **values: Any) -> pl.DataFrame:
-        names.append(query.name)
-        return run(query, *args, **values)
-
-    monkeypatch.setattr(sql.Query, "run", noted)
-    return names
 
 
 def test_the_first_visit_asks_nothing_more(

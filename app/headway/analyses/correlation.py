@@ -52,7 +52,7 @@ def correlations(
     origin: Origin,
     metrics: Iterable[Metric] = METRICS,
 ) -> dict[str, Correlation]:
-    """Return what the latencies of each run say about correlation, of these metrics."""
+    """Return how far each run's requests correlate, from the latencies of these metrics."""
     ids = list(dict.fromkeys(run_ids))
     paces = _of_each(catalog, ids, "pace", (window, origin), _pace_and_steadiness)
     parts = {metric: parts_of(catalog, ids, metric, window, origin) for metric in metrics}
@@ -84,13 +84,13 @@ def _of_each(
     window, origin, *_ = asked
 
     def measure(missing: list[str]) -> dict[str, _T]:
-        found = _placed(catalog, missing, origin)
+        found = placed(catalog, missing, origin)
         return {run_id: work(measured.inside(rows, window)) for run_id, rows in found.items()}
 
     return catalog.of_each(what, run_ids, asked, measure)
 
 
-def _placed(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[str, pl.DataFrame]:
+def placed(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[str, pl.DataFrame]:
     """Return the requests of each run with a known arrival, and how many were in flight at each.
 
     What was under way before a window began is in flight inside it: the whole run is needed.
@@ -102,7 +102,7 @@ def _placed(catalog: Catalog, run_ids: Iterable[str], origin: Origin) -> dict[st
     }
 
     def count(missing: list[str]) -> dict[str, Integers]:
-        return {run_id: flying(found[run_id]) for run_id in missing}
+        return {run_id: _flying(found[run_id]) for run_id in missing}
 
     at_arrival = catalog.of_each("flying", ids, (origin,), count)
     return {
@@ -171,6 +171,6 @@ def _pace_and_steadiness(rows: pl.DataFrame) -> tuple[Steadiness, Pace | None]:
     return steadiness(rows[Metric.TTFT.value].to_numpy()), pace(rows["arrival_us"].to_numpy())
 
 
-def flying(placed: pl.DataFrame) -> Integers:
+def _flying(rows: pl.DataFrame) -> Integers:
     """Return how many requests were in flight at each arrival, of a whole run."""
-    return in_flight(placed["arrival_us"].to_numpy(), placed["left_us"].to_numpy())
+    return in_flight(rows["arrival_us"].to_numpy(), rows["left_us"].to_numpy())

@@ -124,8 +124,9 @@ def _members(
         )
         named = by_run(rows, run_ids)
         requests = measured.requests(catalog, run_ids, origin)
+        placed = correlation.placed(catalog, run_ids, origin)
         return {
-            run_id: _members_of(requests[run_id], named[run_id], window, metrics)
+            run_id: _members_of(requests[run_id], placed[run_id], named[run_id], window, metrics)
             for run_id in run_ids
         }
 
@@ -134,19 +135,23 @@ def _members(
 
 
 def _members_of(
-    requests: pl.DataFrame, named: pl.DataFrame, window: Window, metrics: Sequence[Metric]
+    requests: pl.DataFrame,
+    placed: pl.DataFrame,
+    named: pl.DataFrame,
+    window: Window,
+    metrics: Sequence[Metric],
 ) -> list[_Members]:
-    """Return the classes of one run.
-
-    What was under way before the window began is in flight inside it: the whole run comes first.
-    """
-    placed = requests.filter(pl.col("arrival_us").is_not_null())
-    known = placed.select("request_index", flying=pl.Series(correlation.flying(placed)))
+    """Return the classes of one run."""
     rows = (
         measured.inside(requests, window)
         .with_row_index("at")
         .join(named, on="request_index", maintain_order="left")
-        .join(known, on="request_index", how="left", maintain_order="left")
+        .join(
+            placed.select("request_index", "flying"),
+            on="request_index",
+            how="left",
+            maintain_order="left",
+        )
     )
     return [
         _class_of(int(str(key[0])), str(key[1]), mine, metrics)

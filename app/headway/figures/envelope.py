@@ -158,7 +158,7 @@ def _load(piece: Stretch) -> str:
 
 
 def _marks(found: Sequence[Envelope], asked: Asked) -> pl.DataFrame:
-    """Return the judged runs, or sets of replicates, that stand on the axis."""
+    """Return the judged runs, or sets of replicates, that have a load on the axis."""
     tested = [
         (each.line, judged, judged.verdict(asked))
         for each in found

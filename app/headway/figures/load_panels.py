@@ -248,6 +248,6 @@ def _dash(panel: Panel) -> alt.StrokeDash:
 
 
 def _shape(panel: Panel) -> alt.Shape:
-    shapes = [theme.VEGA_SYMBOLS[place % 6] for place in range(len(panel.lines))]
+    shapes = [theme.SYMBOLS[place % 6] for place in range(len(panel.lines))]
     scale = alt.Scale(domain=list(panel.lines), range=shapes)
     return alt.Shape("line:N", scale=scale, legend=_legend(panel))

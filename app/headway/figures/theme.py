@@ -10,8 +10,8 @@ DARK = ("#56B4E9", "#F0854A", "#3CC79B", "#E3A6C9", "#E9B93F", "#9AD0F2")
 
 DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2), (1, 2))
 PLOTLY_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-VEGA_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon")
+# Plotly and Vega both know these.
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ def _who_can_open() -> str:
     if not state.has_own_runs():
         return "This address shows the same view of the same data:"
     return (
-        "**Only this browser session has the imported runs.** Whoever opens this address elsewhere "
-        "is told that they are missing. Send the run files too: the Import page downloads them."
+        "**Only this browser session has the imported runs.** Elsewhere this address cannot show "
+        "them. Send the run files too: download them on the Import page."
     )
 
 
